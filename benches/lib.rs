@@ -1,1 +1,1 @@
-//! Measurements are in the benches beside this file; see CONTRIBUTING.md for how to run them.
+//! Measurements are in the benches next to this file; see CONTRIBUTING.md for how to run them.

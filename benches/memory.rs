@@ -129,7 +129,7 @@ fn peak_of(process: u32) -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// Returns the release binary, beside this program.
+/// Returns the release binary, which is next to this program.
 fn throng() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = program.parent().and_then(Path::parent).context("a program in target/release/deps")?;

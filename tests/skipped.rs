@@ -12,7 +12,7 @@ fn skipped_tests_are_listed() {
     let mut lines: Vec<&str> = record.lines().collect();
     lines.sort_unstable();
     lines.dedup();
-    // Past the capture of the test harness, so that it is seen.
+    // Bypasses the capture of the test harness, so that it is visible.
     let mut out = std::io::stderr();
     writeln!(out, "\n{} tests skipped in this run", lines.len()).unwrap();
     for line in lines {

@@ -10,7 +10,8 @@ use repository::{files_below, text_of, type_defined_by};
 
 /// Returns the lines of a source file that are in no test and in every build, with their numbers.
 ///
-/// Skips inline test modules, and items that only exist without a feature: with the feature another one replaces them.
+/// Skips inline test modules, and items that only exist without a feature: with the feature, another item replaces
+/// them.
 fn built_lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut numbered = (1..).zip(text.lines());

@@ -1,7 +1,7 @@
 //! Time of a verified release, as a multiple of a plain copy of the same Parquet.
 //!
 //! A round copies every data set and releases it with the budgets `fast` and `balanced`. Copies and runs are
-//! interleaved, so that noise of the machine affects them alike, and ratios are taken within a round. A warm-up round
+//! interleaved, so that noise of the machine affects both equally, and ratios are taken within a round. A warm-up round
 //! that is not counted fills caches and determines the number of files of a release; the copy has the same compression
 //! and number of files. It is taken twice: with all columns of the input, and with the released columns.
 //!

@@ -1,4 +1,4 @@
-//! Data sets of the papers. They are not part of the project and are read from a folder beside it.
+//! Data sets of the papers. They are not part of the project and are read from a folder next to it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

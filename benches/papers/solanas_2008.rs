@@ -100,7 +100,7 @@ fn main() -> Result<()> {
     speed(1_000_000)
 }
 
-/// Times centroid clustering of rows that are nearly all cells of their own.
+/// Times centroid clustering of rows that nearly all form separate cells.
 fn speed(records: usize) -> Result<()> {
     println!("\nCentroid, {records} rows of six numbers, k = 10, p = 3: microseconds per row");
     let mut draws = SampleRng::new(2);
@@ -230,7 +230,7 @@ enum Rarity {
     None,
     /// Each record with this probability.
     Share(f64),
-    /// As many records.
+    /// This number of records.
     Count(usize),
 }
 

@@ -1,12 +1,13 @@
 //! Time of the crate `throng` on a census in memory: from batches to verified, released batches, in one process and without files.
 //!
-//! `benches/python/frames.py` starts it beside the package for Python, on the same rows in the types of a frame of polars.
+//! `benches/python/frames.py` runs it for comparison with the Python package, on the same rows in the types of a polars
+//! frame.
 //!
 //! ```text
 //! cargo bench --workspace --bench core -- [ROWS [ROUNDS]]
 //! ```
 //!
-//! Prints a list in JSON: the seconds of each round, and those of the processors. A first round is not counted.
+//! Prints a JSON list: wall time and CPU time of each round in seconds. A first warm-up round is not counted.
 
 #![allow(missing_docs)]
 
@@ -27,7 +28,7 @@ use throng_synthetic::{CensusBatches, census_schema};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Rows of a batch, as the package for Python divides a frame.
+/// Rows per batch, as the Python package divides a frame.
 const BATCH_ROWS: usize = 1 << 16;
 
 const SEED: u64 = 42;
@@ -55,12 +56,12 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the time that this process has had of processors, of all its threads.
+/// Returns the CPU time of this process over all threads.
 fn cpu_seconds() -> Result<f64> {
     /// The clock of `/proc`, in ticks per second.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // Fields are counted after the name, which is in brackets: user is the twelfth, system the one after it.
+    // Fields are counted after the name, which is in parentheses: user time is the twelfth, system time the next.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: Vec<f64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
     Ok(ticks.iter().sum::<f64>() / TICKS)

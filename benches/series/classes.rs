@@ -1,4 +1,4 @@
-//! Classes of some rows, and the loss of a release, by Throng's own algorithms.
+//! Forms classes and computes the loss of a release, with Throng's own algorithms.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,7 +74,7 @@ impl Former {
         Ok(Surveyed { table: merged.table, groups })
     }
 
-    /// Decides what becomes of the rows of a stream, of which the oldest `due` must not wait.
+    /// Decides about the rows of a stream, of which the oldest `due` must not wait.
     pub fn emission(&self, world: &World, rows: &[Resident], due: usize) -> Result<Emission> {
         let Surveyed { table, groups } = self.survey(world, rows)?;
         Ok(Emission::of(&table, &groups, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), due))

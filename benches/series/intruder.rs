@@ -1,7 +1,7 @@
 //! An intruder who keeps every release of a series and intersects and subtracts their classes.
 //!
-//! Knows of every row in which class of which release it was shown, which is more than releases reveal. Uses nothing
-//! of Throng.
+//! The intruder knows for every row in which class of which release it was shown, which is more than releases reveal.
+//! Shares no code with Throng.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ struct SingledOut {
     secrets: BTreeSet<u32>,
 }
 
-/// Everything that the intruder has.
+/// Everything that the intruder knows.
 #[derive(Debug, Default)]
 pub struct Intruder {
     /// Per row: person, secret and, release by release, the class (0: absent).
@@ -51,7 +51,7 @@ pub struct Intruder {
 }
 
 impl Intruder {
-    /// Takes the next release.
+    /// Adds the next release.
     pub fn keep(&mut self, release: &[SeenRow]) {
         for seen in release {
             let entry = self.rows.entry(seen.row).or_insert_with(|| (seen.person, seen.secret, Vec::new()));
@@ -122,7 +122,7 @@ mod tests {
         intruder.keep(&release(&[(1, 1, 7), (2, 2, 7), (3, 3, 7)]));
         assert_eq!(intruder.pairs(2, 2, 9), Exposed { below_k: 1, below_p: 1 }, "one has left");
         intruder.keep(&release(&[(1, 1, 7), (2, 2, 7), (3, 3, 8), (5, 5, 8)]));
-        // 3 and 4 each have a trail of their own, and so has 5, who came.
+        // 3 and 4 each have a unique trail, and so has 5, who came later.
         assert_eq!(intruder.all(2, 2), Exposed { below_k: 3, below_p: 3 });
     }
 }

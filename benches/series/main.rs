@@ -1,7 +1,7 @@
 //! Simulates nights of a series. Prints a table, and writes a plot.
 //!
 //! `cargo bench -p throng-nights -- --rate 0.01 --svg nights.svg`; `--trade-offs` prints a table of settings instead, and
-//! `--stream --people 100000 --delay 10000 [--proposals 2]` a stream beside one release of the same rows.
+//! `--stream --people 100000 --delay 10000 [--proposals 2]` compares a stream with one release of the same rows.
 
 use anyhow::Result;
 use throng_core::series::Leavers;
@@ -18,7 +18,7 @@ fn option(name: &str, default: f64) -> f64 {
 
 fn main() -> Result<()> {
     let rate = option("--rate", 0.01);
-    // A third each leaves, comes and changes; with `--parts 1` the whole rate applies to each.
+    // A third of the rate each leave, come and change; with `--parts 1` the whole rate applies to each.
     let part = rate / option("--parts", 3.0);
     let nights = option("--nights", 30.0) as usize;
     let simulation = Simulation {
@@ -89,7 +89,7 @@ fn line(night: &NightFigures) -> String {
     )
 }
 
-/// Prints a stream in three orders, beside one release of the same rows.
+/// Prints a stream in three orders, compared with one release of the same rows.
 fn stream(trial: &StreamTrial) -> Result<()> {
     let world = trial.world()?;
     println!(

@@ -13,7 +13,7 @@ use crate::classes::{Effort, Former};
 use crate::intruder::{Intruder, SeenRow};
 use crate::world::{Churn, Resident, World};
 
-/// What is simulated.
+/// Parameters of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation {
     /// People in the first night.
@@ -26,7 +26,7 @@ pub struct Simulation {
     pub k: u64,
     /// Least number of occupations of a class.
     pub p: u64,
-    /// Number of earlier releases that a release must be safe with; `None` for releases that know nothing of each other.
+    /// Number of earlier releases that a release must be safe with; `None` for independent releases.
     pub remember: Option<usize>,
     /// Releases that a newcomer may wait.
     pub max_delay: u64,
@@ -51,7 +51,7 @@ pub struct NightFigures {
     pub counts: NightCounts,
     /// Loss of the release, and of the part of it that the input still has; if measured.
     pub loss: Option<(f64, f64)>,
-    /// Loss of a release that knows nothing of the ones before; if measured.
+    /// Loss of a release that ignores the previous ones; if measured.
     pub fresh: Option<f64>,
 }
 

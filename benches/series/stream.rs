@@ -1,4 +1,4 @@
-//! A stream beside one release of the same rows: loss, time and memory.
+//! Compares a stream with one release of the same rows: loss, time and memory.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ pub struct StreamTrial {
     pub most_proposals: u32,
 }
 
-/// What came of a stream.
+/// Outcome of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamFigures {
     /// Number of emissions.
@@ -36,13 +36,13 @@ pub struct StreamFigures {
     pub released: usize,
     /// Number of suppressed rows.
     pub suppressed: u64,
-    /// Largest number of rows that waited.
+    /// Maximum number of waiting rows.
     pub held: usize,
     /// Loss of the released rows, over the domains of all rows.
     pub ncp: f64,
     /// Seconds to form the classes.
     pub seconds: f64,
-    /// Seconds of processors' time for the same.
+    /// CPU time for the same, in seconds.
     pub cpu_seconds: f64,
     /// Growth of the peak of resident memory while the classes were formed, in MiB.
     pub memory_mib: f64,
@@ -54,7 +54,7 @@ impl StreamTrial {
         World::new(self.rows, 0, 19)
     }
 
-    /// Releases the rows as a stream: as they come, or sorted by a column.
+    /// Releases the rows as a stream: in order of arrival, or sorted by a column.
     pub fn stream(&self, world: &World, sorted_by: Option<&str>) -> Result<StreamFigures> {
         let (former, rows) = (Former::new(world, self.k, self.p)?, arrivals(world, sorted_by)?);
         let (mut figures, before, start) = (StreamFigures::default(), peak_mib(), Instant::now());
@@ -76,7 +76,7 @@ impl StreamTrial {
             let chosen: Vec<Resident> = emission.released.iter().map(|row| waiting[*row as usize]).collect();
             let (classes, _) = former.form(world, &chosen, self.k, effort)?;
             for (class, rows) in classes.iter().enumerate() {
-                // Classes of two emissions are two classes, also with equal labels.
+                // Classes of different emissions are different classes, even with equal labels.
                 let class = (figures.emissions as u64 + 1) << 32 | class as u64;
                 released.extend(rows.rows.iter().map(|row| (chosen[*row as usize], class)));
             }
@@ -119,14 +119,14 @@ fn arrivals(world: &World, sorted_by: Option<&str>) -> Result<Vec<Resident>> {
     Ok(order.values().iter().map(|row| rows[*row as usize]).collect())
 }
 
-/// Processors' time of this process, where the system reports it in hundredths of a second.
+/// Returns the CPU time of this process, where the system reports it in hundredths of a second.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Peak of the resident memory of this process, where the system reports it.
+/// Returns the peak resident memory of this process, where the system reports it.
 fn peak_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

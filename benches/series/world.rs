@@ -53,7 +53,7 @@ pub struct Churn {
     pub change: f64,
 }
 
-/// A population, of whom some are present.
+/// A population, some of which is present.
 #[derive(Debug)]
 pub struct World {
     people: RecordBatch,
@@ -63,7 +63,7 @@ pub struct World {
 }
 
 impl World {
-    /// Generates a census; the first `present` people are there in the first night.
+    /// Generates a census; the first `present` people are present in the first night.
     pub fn new(present: usize, reserve: usize, seed: u64) -> Result<Self> {
         let batches: Vec<RecordBatch> = CensusBatches::new((present + reserve) as u64, seed).collect();
         let people = concat_batches(&census_schema(), &batches)?;
@@ -72,12 +72,12 @@ impl World {
         Ok(Self { people, present: (0..next).map(resident).collect(), next, dice: Dice::new(seed) })
     }
 
-    /// Returns the people of tonight.
+    /// Returns tonight's people.
     pub fn present(&self) -> &[Resident] {
         &self.present
     }
 
-    /// Passes a day.
+    /// Advances by one day.
     pub fn pass(&mut self, churn: Churn) {
         let count = |share: f64| (self.present.len() as f64 * share).round() as usize;
         let (leave, come, change) = (count(churn.leave), count(churn.come), count(churn.change));

@@ -4,7 +4,7 @@ use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=src/malloc_conf.c");
-    // The allocator reads them at another place on other systems.
+    // On other systems the allocator reads them from elsewhere.
     if env::var_os("CARGO_CFG_UNIX").is_some() {
         for object in cc::Build::new().file("src/malloc_conf.c").compile_intermediates() {
             println!("cargo::rustc-link-arg-bins={}", object.display());

@@ -1,4 +1,4 @@
-//! Any bytes as an input file. The first tells the format.
+//! Any bytes as an input file. The first byte selects the format.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ release = 'set'
 role = 'sensitive'
 ";
 
-/// Releases what bytes hold.
+/// Releases the table in these bytes.
 pub fn check(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };
     let name = NAMES[usize::from(*format) % NAMES.len()];

@@ -2,7 +2,7 @@
 
 use throng_core::hierarchy::{Node, Tree};
 
-/// So many leaves are compared pair by pair.
+/// Maximum number of leaves that are compared pairwise.
 const PAIRED: usize = 40;
 
 /// Reads bytes as a hierarchy.
@@ -19,7 +19,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// The nodes from a leaf to the root.
+/// Returns the nodes from a leaf to the root.
 fn way(tree: &Tree, leaf: u32) -> Vec<Node> {
     std::iter::successors(Some(tree.leaf_node(leaf)), |node| tree.parent(*node)).collect()
 }
@@ -51,7 +51,7 @@ fn check_tree(tree: &Tree) {
     }
 }
 
-/// Every line is the way of a leaf, and there are no others.
+/// Checks that the lines are exactly the paths of the leaves.
 fn check_lines(tree: &Tree, text: &str) {
     let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.is_empty()).collect();
     assert_eq!(tree.leaf_count(), lines.len());

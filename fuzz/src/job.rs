@@ -1,4 +1,4 @@
-//! A whole job in a temporary folder, and its release counted again.
+//! Runs a whole job in a temporary folder, and recounts its release.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -16,12 +16,12 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads")
 });
 
-/// Runs a future to its end.
+/// Runs a future to completion.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.block_on(future)
 }
 
-/// A panic of a decoder becomes an error of its file, and is no finding.
+/// Silences decoder panics, which become errors of the file and are not findings.
 pub fn expect_decoders_to_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -34,8 +34,8 @@ pub fn expect_decoders_to_panic() {
     });
 }
 
-/// Runs a policy from `input/` to `out/release` of a folder. A refusal must be the caller's to mend, and leave nothing
-/// behind.
+/// Runs a policy from `input/` to `out/release` of a folder. A refusal must be one that the caller can fix, and leave
+/// nothing behind.
 pub fn run(policy: &Policy, folder: &Path) -> Option<PublishedRelease> {
     released_or_kind(policy, folder).ok()
 }
@@ -69,7 +69,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Every value as Arrow writes it.
+    /// Formats every value as Arrow does.
     pub fn of(batches: &[RecordBatch]) -> Self {
         let names: Vec<String> = batches
             .first()
@@ -79,7 +79,7 @@ impl Texts {
         Self { names, columns, rows: batches.iter().map(RecordBatch::num_rows).sum() }
     }
 
-    /// The release in `out/release` of a folder.
+    /// Reads the release in `out/release` of a folder.
     pub fn of_release(folder: &Path) -> Self {
         let entries = fs::read_dir(folder.join("out/release")).expect("a release is a folder");
         let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -105,7 +105,7 @@ impl Texts {
         &self.columns[place]
     }
 
-    /// Every class of equal values in these columns has k rows, and p values of each of the others.
+    /// Checks that every class of equal values in these columns has k rows, and p values of each sensitive column.
     pub fn check_promise(&self, quasi: &[&str], sensitive: &[&str], k: usize, p: usize) {
         let mut classes: HashMap<Vec<&Option<String>>, Vec<usize>> = HashMap::new();
         for row in 0..self.rows {

@@ -1,8 +1,8 @@
-//! What the fuzz targets check. The tests of the workspace include this file, and run every input of the corpus and every
+//! Checks of the fuzz targets. The tests of the workspace include this file, and run every input of the corpus and every
 //! past finding through the same checks.
 //!
-//! Each check takes any bytes and panics when something is wrong. What it compares with is counted by simple means of its
-//! own.
+//! Each check takes any bytes and panics if something is wrong. Expected results are computed by simple, independent
+//! code.
 
 pub mod file;
 pub mod hierarchy;
@@ -12,7 +12,7 @@ pub mod policy;
 pub mod read;
 pub mod table;
 
-/// Panics when something is wrong with what bytes lead to.
+/// Panics if the result for these bytes is wrong.
 pub type Check = fn(&[u8]);
 
 /// The checks by the names of their targets.
@@ -27,7 +27,7 @@ pub const TARGETS: [(&str, Check); 8] = [
     ("sql", read::sql),
 ];
 
-/// Returns the target whose corpus a target uses: those that read files share one.
+/// Returns the target whose corpus a target uses: targets that read files share one.
 pub fn corpus_of(target: &str) -> &str {
     if ["init", "risk", "verify", "sql"].contains(&target) { "file" } else { target }
 }

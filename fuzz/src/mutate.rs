@@ -1,7 +1,7 @@
-//! Valid files of every format, and seeded damage to them: to footers, page headers, offsets, dictionaries and messages as
-//! well as to anything between.
+//! Valid files of every format, and seeded damage to them: to footers, page headers, offsets, dictionaries and messages,
+//! and to anything in between.
 //!
-//! The same seed makes the same file, so that a finding is repeated by its seed.
+//! The same seed produces the same file, so a finding is reproducible from its seed.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ use super::file::POLICY;
 use super::job::{Texts, released_or_kind};
 use super::read::{check_init, check_risk, check_sql, check_verify};
 
-/// Columns that a release keeps as they are.
+/// Columns that are released unchanged.
 const KEPT: [&str; 7] = ["weight", "born", "cents", "flag", "photo", "visits", "address"];
 
 const ROWS: i64 = 120;
@@ -38,7 +38,7 @@ pub struct Source {
     pub name: &'static str,
     /// Content.
     pub bytes: Vec<u8>,
-    /// Parts that say how the others are read: footers, headers, messages.
+    /// Ranges of structural metadata: footers, headers, messages.
     structure: Vec<Range<usize>>,
 }
 
@@ -116,7 +116,7 @@ pub fn sources() -> Vec<Source> {
     sources
 }
 
-/// The footer, and the beginning of each column chunk and its data pages.
+/// Returns the footer, and the beginning of each column chunk and its data pages.
 fn parquet_structure(bytes: &[u8]) -> Vec<Range<usize>> {
     const HEADER: usize = 40;
     let end = bytes.len() - 8;
@@ -126,12 +126,12 @@ fn parquet_structure(bytes: &[u8]) -> Vec<Range<usize>> {
     let places = chunks.flat_map(|chunk| [chunk.dictionary_page_offset(), Some(chunk.data_page_offset())]);
     let headers = places.flatten().map(|place| place as usize..(place as usize + HEADER).min(end));
     let mut structure: Vec<Range<usize>> = headers.collect();
-    // As often as all headers together.
+    // Repeated, so that it is chosen as often as all headers together.
     structure.extend(vec![end - length..bytes.len(); structure.len().max(1)]);
     structure
 }
 
-/// The metadata of each message, and the footer.
+/// Returns the metadata of each message, and the footer.
 fn arrow_structure(bytes: &[u8]) -> Vec<Range<usize>> {
     let marker = |place: &usize| bytes[*place..].starts_with(&[0xff; 4]);
     let starts = (0..bytes.len().saturating_sub(8)).step_by(8).filter(marker);
@@ -160,7 +160,7 @@ impl Dice {
         ((mixed ^ (mixed >> 31)) % limit.max(1) as u64) as usize
     }
 
-    /// Numbers at which lengths and offsets go wrong.
+    /// Returns a number that is likely to break lengths and offsets.
     fn odd_number(&mut self, length: usize) -> u64 {
         let numbers = [0, 1, 0x7f, 0x80, 0xff, 0x7fff_ffff, 0x8000_0000, u64::from(u32::MAX), 1 << 40, u64::MAX];
         match self.below(4) {
@@ -211,7 +211,7 @@ fn damage(bytes: &mut Vec<u8>, region: &Range<usize>, dice: &mut Dice) {
         }
         6 => bytes.truncate(place),
         7 => {
-            // A number of the footer of Parquet, as long as it can be.
+            // A varint of maximum length, as in a Parquet footer.
             let varint = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
             bytes.splice(place..place + 1, varint);
         }
@@ -224,10 +224,10 @@ fn damage(bytes: &mut Vec<u8>, region: &Range<usize>, dice: &mut Dice) {
     }
 }
 
-/// Commands that a damaged file is given to, `run` as the last.
+/// Commands that are run on a damaged file, `run` last.
 pub const COMMANDS: [&str; 5] = ["init", "risk", "sql", "verify", "run"];
 
-/// Runs every command on a file, in a folder of its own. Returns their exit codes and times.
+/// Runs every command on a file, in a separate folder. Returns their exit codes and times.
 pub fn check_every_command(name: &str, bytes: &[u8]) -> [(u8, Duration); COMMANDS.len()] {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["input", "out"] {
@@ -267,7 +267,7 @@ fn policy(folder: &Path, name: &str) -> Policy {
     Policy::parse(&format!("{POLICY}{kept}"), folder, &overrides).expect("a policy")
 }
 
-/// Peak memory of this process in bytes, where the system reports it.
+/// Returns the peak memory of this process in bytes, where the system reports it.
 pub fn peak_memory_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let fields: HashMap<&str, &str> = status.lines().filter_map(|line| line.split_once(':')).collect();
@@ -275,7 +275,7 @@ pub fn peak_memory_bytes() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Keeps a file that fails, to look at it.
+/// Keeps a failing file for inspection.
 pub fn keep(name: &str, bytes: &[u8]) -> std::path::PathBuf {
     use std::io::Write;
     let path = std::env::temp_dir().join(format!("throng-mutation-{}-{name}", std::process::id()));

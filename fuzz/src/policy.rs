@@ -1,4 +1,4 @@
-//! Any text as a policy file: it is refused with places in the text, or means the same after a journey.
+//! Any text as a policy file: it is rejected with positions in the text, or survives a round trip.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use throng_policy::{Overrides, Policy, PolicyError, Role};
 /// Reads bytes as a policy.
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // Files without an end stay out of it.
+    // Exclude endless files.
     if !["/dev", "/proc", "/sys"].iter().any(|folder| text.contains(folder))
         && let Err(error) = Policy::parse(text, Path::new("/nonexistent"), &Overrides::default())
     {

@@ -1,6 +1,6 @@
-//! Any bytes as a file that `init`, `risk`, `verify` and `sql` read. The first tells the format.
+//! Any bytes as a file that `init`, `risk`, `verify` and `sql` read. The first byte selects the format.
 //!
-//! A damaged file is an error of the file or of what is asked of it, and never a bug of ours or a reason to try again.
+//! A damaged file is an error of the file or of the request, and never a bug of ours or a reason to retry.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use throng_job::{JobError, JobOptions, Kind, RiskOptions, SqlSession};
 
 use super::job::{block_on, expect_decoders_to_panic};
 
-/// The file of a format.
+/// File names by format.
 pub const NAMES: [&str; 3] = ["people.parquet", "people.arrow", "people.csv"];
 
 fn options() -> JobOptions {
     JobOptions { threads: 1, ..JobOptions::default() }
 }
 
-/// Writes bytes to a file by their format, and gives its location to a check.
+/// Writes bytes to a file of their format, and calls a check with its location.
 fn with_file(bytes: &[u8], check: impl FnOnce(&Path) -> u8) {
     let Some((format, bytes)) = bytes.split_first() else { return };
     let folder = tempfile::tempdir().expect("a folder");
@@ -36,7 +36,7 @@ fn exit_code<T>(result: Result<T, JobError>, more: &[Kind]) -> u8 {
     error.kind().exit_code()
 }
 
-/// Drafts a policy for what bytes hold.
+/// Drafts a policy for the table in these bytes.
 pub fn init(bytes: &[u8]) {
     with_file(bytes, check_init);
 }
@@ -46,7 +46,7 @@ pub fn check_init(file: &Path) -> u8 {
     exit_code(block_on(throng_job::draft(&[file.display().to_string()], &options())), &[])
 }
 
-/// Computes the risk of what bytes hold.
+/// Computes the risk of the table in these bytes.
 pub fn risk(bytes: &[u8]) {
     with_file(bytes, |file| check_risk(file, &["age", "city"], &["illness"]));
 }
@@ -64,7 +64,7 @@ pub fn check_risk(file: &Path, quasi: &[&str], sensitive: &[&str]) -> u8 {
     exit_code(block_on(throng_job::risk(&[file.display().to_string()], &asked, &options())), &[])
 }
 
-/// Verifies what bytes hold.
+/// Verifies the table in these bytes.
 pub fn verify(bytes: &[u8]) {
     with_file(bytes, |file| check_verify(file, &["age", "city"], &["illness"]));
 }
@@ -85,12 +85,12 @@ pub fn check_verify(file: &Path, quasi: &[&str], sensitive: &[&str]) -> u8 {
     }
 }
 
-/// Queries what bytes hold.
+/// Queries the table in these bytes.
 pub fn sql(bytes: &[u8]) {
     with_file(bytes, |file| check_sql(file, "age"));
 }
 
-/// Runs statements over a file that read all of it, group it and sort it.
+/// Runs statements that read, group and sort a whole file.
 pub fn check_sql(file: &Path, column: &str) -> u8 {
     let file = file.display();
     let codes = [

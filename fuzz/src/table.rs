@@ -1,4 +1,5 @@
-//! Any small table and any policy for it, made of bytes: the whole job keeps its promise, or says why it can't.
+//! Any small table and any policy for it, generated from bytes: the whole job keeps its promise, or reports why it
+//! can't.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,7 +17,7 @@ use throng_policy::{Overrides, Policy};
 
 use super::job::{Texts, run};
 
-/// A table has at most so many rows.
+/// Maximum number of rows of a table.
 const ROWS: usize = 64;
 
 const INTEGERS: [i64; 12] = [0, 1, 2, 3, 5, 8, 40, 41, -1, i64::MAX, i64::MIN, i64::MAX - 1];
@@ -41,7 +42,7 @@ const TEXTS: [&str; 14] =
 const DAYS: [i32; 9] = [0, 1, 31, 365, 19_000, 19_001, -719_162, i32::MAX, i32::MIN];
 const INSTANTS: [i64; 8] = [0, 1, 86_400_000_000, 1_700_000_000_000_000, -1, i64::MAX, i64::MIN, 59_999_999];
 
-/// Bytes as choices; zeros when they have run out.
+/// Choices drawn from bytes; zero when they are exhausted.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -60,7 +61,7 @@ impl Choices<'_> {
     }
 }
 
-/// What a column holds.
+/// The kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     Integers,
@@ -77,7 +78,7 @@ use Values::{Days, Flags, Floats, Instants, Integers, Natural, Small, Texts as W
 
 const VALUES: [Values; 8] = [Integers, Words, Floats, Days, Flags, Small, Natural, Instants];
 
-/// Makes a table and a policy of bytes, and releases it.
+/// Generates a table and a policy from bytes, and releases it.
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices(bytes);
     let folder = tempfile::tempdir().expect("a folder");
@@ -93,7 +94,7 @@ pub fn check(bytes: &[u8]) {
     let kinds: Vec<&(String, Values)> = quasi.iter().chain(&sensitive).collect();
     let input = table(&mut choices, &kinds, rows);
 
-    // Not everything that can be written goes together.
+    // Not every combination is valid.
     let Ok(policy) = Policy::parse(&text, folder.path(), &Overrides::default()) else { return };
     write(folder.path(), &input, files);
     let Some(released) = run(&policy, folder.path()) else { return };
@@ -107,7 +108,7 @@ pub fn check(bytes: &[u8]) {
     check_rows(&Texts::of(std::slice::from_ref(&input)), &release, &names);
 }
 
-/// Every row of the release is a row of the input, comes once, and has its sensitive values.
+/// Checks that every released row is a row of the input, occurs once, and has its sensitive values.
 fn check_rows(input: &Texts, release: &Texts, sensitive: &[&str]) {
     let places: HashMap<&Option<String>, usize> =
         input.column("row").iter().enumerate().map(|(place, row)| (row, place)).collect();
@@ -151,7 +152,7 @@ fn policy_text(
     text
 }
 
-/// How a column may be released.
+/// Returns the possible recodings of a column.
 fn ways(values: Values) -> &'static [&'static str] {
     match values {
         Words => &[
@@ -188,7 +189,7 @@ fn table(choices: &mut Choices<'_>, columns: &[&(String, Values)], rows: usize) 
     let mut named = vec![("row".to_owned(), ids)];
     for (name, values) in columns {
         let numbers: Vec<Option<usize>> = {
-            // Columns of few values and columns with nulls are as frequent as others.
+            // Columns with few values and columns with nulls are as likely as others.
             let (spread, has_nulls) = (1 + choices.below(16), choices.below(3) == 0);
             let mut number = || {
                 let byte = usize::from(choices.byte());

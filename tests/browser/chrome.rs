@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Names of the browser on various systems.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A browser that has not answered for this long hangs.
+/// A browser that has not responded for this long is considered hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const FLAGS: [&str; 12] = [
@@ -113,7 +113,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a command and waits for its answer. Events in between are collected.
+    /// Sends a command and waits for its response. Events in between are collected.
     pub fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": parameters });
@@ -177,7 +177,8 @@ impl Browser {
         }
     }
 
-    /// Waits until an expression is true in the page, and notices it at once: the page itself looks at every change.
+    /// Waits until an expression is true in the page, without polling delay: the page itself evaluates it on every
+    /// change.
     pub fn wait_closely(&mut self, expression: &str) {
         let looked = format!(
             "new Promise((ok) => {{ const look = () => {{ if ({expression}) {{ seen.disconnect(); ok(true); }} }};
@@ -240,7 +241,7 @@ impl Browser {
     pub fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
-            // A space presses a button only if it is also typed.
+            // A space activates a button only if it is also sent as text.
             if key == " " && kind == "keyDown" {
                 (event["text"], event["code"]) = (" ".into(), "Space".into());
             }

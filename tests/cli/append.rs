@@ -34,7 +34,7 @@ fn arrive(workshop: &Workshop, name: &str, rows: &RecordBatch) {
     age(workshop, name);
 }
 
-/// Sets the time of an input file to the past, when nothing is still written to it.
+/// Sets the time of an input file to the past, so that it no longer counts as being written.
 fn age(workshop: &Workshop, name: &str) {
     let file = fs::File::options().write(true).open(workshop.path(&format!("input/{name}.parquet"))).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
@@ -54,7 +54,7 @@ fn appends(workshop: &Workshop) -> BTreeMap<String, Vec<PathBuf>> {
     appends
 }
 
-/// Someone who knows when each row arrived looks at the files of each append on their own. Every row must be there once.
+/// Attacks the files of each append separately, as someone who knows when each row arrived. Every row must occur once.
 fn attack(workshop: &Workshop, rows: usize) {
     for files in appends(workshop).into_values() {
         let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read_file(file)).collect();
@@ -163,7 +163,8 @@ fn an_append_that_is_broken_is_found() {
     workshop.run(&[]);
     arrive(&workshop, "more", &people(400).slice(300, 100));
     workshop.run(&[]);
-    // The files of the two appends are cut otherwise: all rows together keep the promise, but those of a file do not.
+    // The files of the two appends are split differently: all rows together keep the promise, but those of a file do
+    // not.
     let mut files: Vec<PathBuf> = data_files(&workshop.release());
     files.sort();
     let rows =
@@ -234,7 +235,7 @@ fn the_sidecar_has_the_sums_over_all_appends() {
     });
     assert_eq!(second["append"]["classes"], classes.sum::<u64>());
 
-    // A release that was begun without sums gets none.
+    // A release that was begun without totals gets none.
     let mut old = manifest(&workshop);
     old["appended"].as_object_mut().unwrap().remove("totals");
     fs::write(workshop.release().join("_throng/manifest.json"), old.to_string()).unwrap();
@@ -377,7 +378,7 @@ fn follow_appends_new_files_until_it_is_asked_to_end() {
     assert_eq!(next()["rows"], 300);
     arrive(&workshop, "second", &all.slice(300, 200));
     assert_eq!(next()["append"]["total_rows"], 500);
-    // A file that is still written is left for later; so are too few rows.
+    // A file that is still being written is deferred; so are too few rows.
     arrive(&workshop, "third", &all.slice(500, 2));
     write_parquet(&workshop.path("input/fourth.parquet"), &all.slice(502, 398));
     let start = Instant::now();

@@ -106,7 +106,7 @@ fn declare_rows(workshop: &Workshop, number: [u8; 2]) {
     workshop.write("input/people.parquet", bytes);
 }
 
-/// Early versions of the Rust library did not sum up the rows of row groups.
+/// Early versions of the Rust library did not write the sum of rows over row groups.
 #[test]
 fn a_file_that_does_not_sum_up_its_rows_has_them_all_the_same() {
     let workshop = workshop();
@@ -134,7 +134,7 @@ fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
     assert_eq!(workshop.run(&[])["rows"], 200);
 }
 
-/// Some writers set the place of a dictionary to 0, and let that of the data point to the dictionary, which comes first.
+/// Some writers set the dictionary offset to 0, and the data page offset to that of the dictionary, which comes first.
 #[test]
 fn a_dictionary_at_place_0_is_one_that_comes_before_the_data() {
     let workshop = workshop();

@@ -129,7 +129,7 @@ fn two_runs_to_one_output_leave_one_release() {
     let mut codes: Vec<Option<i32>> =
         runs.into_iter().map(|run| run.wait_with_output().unwrap().status.code()).collect();
     codes.sort_unstable();
-    // A run that begins after the winner has published finds a release; one that began before has lost the race.
+    // A run that begins after the winner published finds a release; one that began before has lost the race.
     let lost = |code: &Option<i32>| matches!(code, Some(75 | 78));
     assert!(codes[0] == Some(0) && codes[1..].iter().all(lost), "{codes:?}");
     assert_eq!(workshop.out(), ["release"]);

@@ -8,7 +8,7 @@ use crate::sandbox::{Workshop, assert_says, contents, names};
 const DEAD: &str = ".release.throng-dddddddddddddddddddddddddddddddd";
 const OTHER: &str = ".release.throng-eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
-/// Creates a release with the folder of a dead run beside it.
+/// Creates a release with the folder of a dead run next to it.
 fn workshop() -> Workshop {
     let workshop = Workshop::with(&people(100), 3, 1, COLUMNS);
     workshop.run(&[]);
@@ -60,7 +60,7 @@ fn what_belongs_to_a_run_that_is_alive_or_to_others_stays() {
     assert_eq!((&cleaned["removed"], &cleaned["alive"]), (&1.into(), &1.into()));
     let left = [".else.throng-dddddddddddddddddddddddddddddddd", OTHER, ".release.throng-mine", "release"];
     assert_eq!(workshop.out(), left);
-    // Neither does the next run remove it, until its process is gone.
+    // The next run does not remove it either, until its process is gone.
     workshop.run(&["--overwrite"]);
     assert_eq!(workshop.out(), left);
     drop(alive);

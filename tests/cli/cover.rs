@@ -12,7 +12,7 @@ fn with_age(settings: &str) -> String {
     COLUMNS.replacen("[columns.age]\nrole = \"quasi\"\n", &format!("[columns.age]\nrole = \"quasi\"\n{settings}\n"), 1)
 }
 
-/// Runs the policy, and returns the answers to a question about the release.
+/// Runs the policy, and returns the result of a query on the release.
 fn released(workshop: &Workshop, question: &str) -> Vec<String> {
     workshop.run(&[]);
     let ended = workshop.throng(&["sql", "--format", "csv", "-c", &format!("{question} FROM 'out/release'")]);
@@ -44,7 +44,7 @@ fn ends_are_borders_of_the_grid_and_the_promise_holds() {
     let found = intervals(&covered);
     assert!(!found.is_empty() && found.iter().all(is_on_grid), "{found:?}");
     assert_eq!(covered.throng(&VERIFY).done()["satisfied"], true);
-    // Losses are those of what is shown.
+    // Losses are those of the released values.
     let ncp = |workshop: &Workshop| sidecar(workshop)["utility"]["columns"]["age"]["ncp"].as_f64().unwrap();
     assert!(ncp(&covered) > ncp(&tight), "{} and {}", ncp(&covered), ncp(&tight));
     // The same bytes from several threads and from one.

@@ -1,4 +1,4 @@
-//! `data_folder`: a folder of the release with its data files alone, for readers that list all of a folder.
+//! `data_folder`: a folder of the release that holds only its data files, for readers that list whole folders.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -68,7 +68,7 @@ fn the_folder_holds_data_files_and_nothing_else_and_every_command_reads_the_rele
     ] {
         assert_eq!(said(&arguments, "out/release"), said(&arguments, "out/plain"), "{arguments:?}");
     }
-    // A reader of the folder alone sees the same table.
+    // A reader of that folder sees the same table.
     let verify = ["verify", "RELEASE", "--policy", "policy.toml"];
     assert_eq!(said(&verify, "out/release/data")["satisfied"], true);
     workshop.throng(&["report", "out/release/_throng/metrics.json", "-o", "report.html"]).done();

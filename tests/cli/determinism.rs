@@ -1,4 +1,4 @@
-//! Same rows, policy and seed: same bytes, in whatever order and files the rows arrive.
+//! Same rows, policy and seed: same bytes, regardless of the order and the files in which rows arrive.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +64,7 @@ fn a_census_is_released_in_the_same_bytes_with_one_thread_and_with_two() {
 /// Digests of releases, one line each: name, file, SHA-256.
 const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/files/digests.txt");
 
-/// A change of the code that must not change any release is held against these bytes. A change that is meant to is followed by
+/// A code change that must not affect releases is checked against these bytes. After an intended change, run
 /// `THRONG_WRITE_DIGESTS=1 cargo test --workspace --test cli releases_have_the_recorded_bytes`.
 #[test]
 fn releases_have_the_recorded_bytes() {
@@ -106,7 +106,7 @@ fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
     }
 }
 
-/// Encodings of text, and the width of offsets and of whole numbers that are generalized, are matters of the writer.
+/// Text encodings, the width of offsets, and the width of generalized integers depend only on the writer.
 #[test]
 fn the_types_in_which_values_are_stored_do_not_change_a_byte() {
     use arrow::array::{ArrayRef, AsArray};

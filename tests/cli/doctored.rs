@@ -1,7 +1,7 @@
-//! Releases that were doctored after they were published, in every way that we could think of: `throng verify` refuses each.
+//! Releases that are tampered with after publication, in every way that we could think of: `throng verify` rejects each.
 //!
-//! *Crude* changes leave the manifest as it was, which lists digests. *Forged* ones write it anew, so that only the values, or the
-//! sidecar beside them, can tell.
+//! *Crude* changes leave the manifest as it was, which lists digests. *Forged* ones rewrite it, so that only the values, or the
+//! sidecar next to them, can reveal the change.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::tables::{shuffled, strings, table, write_parquet};
 
 const K: u64 = 5;
 
-/// A release of three files, and a copy of its bytes to begin again from.
+/// A release of three files, and a copy of its bytes to restore it from.
 struct Published {
     workshop: Workshop,
     files: Vec<(std::path::PathBuf, Vec<u8>)>,
@@ -45,7 +45,7 @@ impl Published {
         self.workshop.throng(&["verify", "out/release", "--policy", "policy.toml"])
     }
 
-    /// Puts the release back as it was.
+    /// Restores the release.
     fn restore(&self) {
         fs::remove_dir_all(self.workshop.release()).unwrap();
         for (path, bytes) in &self.files {
@@ -54,7 +54,7 @@ impl Published {
         }
     }
 
-    /// Doctors the release, which must then be refused with one of these codes; puts it back afterwards.
+    /// Tampers with the release, which must then be rejected with one of these codes; restores it afterwards.
     fn refuses(&self, what: &str, codes: &[i32], doctor: impl FnOnce(&Path)) {
         doctor(&self.workshop.release());
         let ended = self.verify();
@@ -63,7 +63,7 @@ impl Published {
         self.restore();
     }
 
-    /// Replaces the rows by others, with a manifest that agrees, and a sidecar that does not know.
+    /// Replaces the rows, with a matching manifest and an unchanged sidecar.
     fn refuses_rows(&self, what: &str, codes: &[i32], change: impl FnOnce(RecordBatch) -> RecordBatch) {
         self.refuses(what, codes, |release| {
             let rows = change(read(release));
@@ -84,7 +84,7 @@ fn rewrite(release: &Path, rows: &RecordBatch, metadata: Option<KeyValue>) {
     forge(release);
 }
 
-/// Writes a manifest that agrees with the data files.
+/// Writes a manifest that matches the data files.
 fn forge(release: &Path) {
     edit(&release.join("_throng/manifest.json"), |manifest| {
         let entries = data_files(release).into_iter().map(|file| {
@@ -135,7 +135,7 @@ fn with_text(rows: &RecordBatch, column: &str, change: impl Fn(&str) -> String) 
     with_column(rows, column, strings(texts))
 }
 
-/// Gives every row the sensitive value of its place.
+/// Replaces the sensitive values, row by row.
 fn with_values(rows: &RecordBatch, column: &str, values: &[&str]) -> RecordBatch {
     with_column(rows, column, strings((0..rows.num_rows()).map(|row| values[row % values.len()])))
 }
@@ -221,7 +221,7 @@ fn documents_that_were_changed_are_refused() {
         published.refuses(what, &[4], |release| edit(&sidecar(release), change));
     }
     published.refuses("the sidecar is no document", &[4], |release| fs::write(sidecar(release), "[]").unwrap());
-    // Without the sidecar nothing is claimed, and a policy that asks for something else is not contradicted by it.
+    // Without the sidecar nothing is claimed, so it can't contradict a policy with different requirements.
     fs::remove_file(sidecar(&published.workshop.release())).unwrap();
     published.verify().done();
     published.restore();
@@ -335,7 +335,7 @@ fn models_beyond_p_are_recomputed() {
         + "[columns.salary]\nrole = \"sensitive\"\nbands = [0, 20000, 40000]\n[columns.drugs]\nrole = \"sensitive\"\nmax_share = 0.9\n";
     for model in ["max_share = 0.5", "t = 0.5", "entropy_l = 2", "recursive = { c = 3.0, l = 2 }", "beta = 3.0"] {
         let published = Published::new(&patients(600), &columns.replace("MODEL", model));
-        // Two values in every class, as p asks for, and nearly everybody has the first.
+        // Two values in every class, as p requires, and nearly everyone has the first.
         published.refuses_rows(model, &[4], |rows| {
             let counted = Rows::of(&rows);
             let tuples = counted.tuples(&QUASI);
@@ -372,7 +372,7 @@ fn a_doctored_night_of_a_series_is_refused() {
     let published = Published { workshop, files };
     let verify = ["verify", "out/release", "--policy", "policy.toml", "--ledger"];
     published.workshop.throng(&verify).done();
-    // Two rows of different classes exchange their values: k and p hold, and the ledger knows better.
+    // Two rows of different classes exchange their values: k and p hold, but the ledger reveals it.
     let release = published.workshop.release();
     let rows = read(&release);
     let mut values = texts_of(&rows, "diagnosis");

@@ -19,7 +19,7 @@ use crate::tables::{texts, write_ipc};
 
 const ROWS: usize = 12;
 
-/// What a release does with a column.
+/// Expected treatment of a column in a release.
 enum Expected {
     /// Its values are released, as they are written.
     Carried,
@@ -159,7 +159,7 @@ fn columns() -> Vec<(ArrayRef, Expected)> {
     columns
 }
 
-/// A workshop with these columns beside `row` and `age` in an Arrow file, and a policy that keeps them.
+/// A workshop with these columns next to `row` and `age` in an Arrow file, and a policy that keeps them.
 fn with_columns(columns: &[(Field, ArrayRef)]) -> Workshop {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS as i64).map(|row| row % 3)));
     let row: ArrayRef = Arc::new(Int8Array::from_iter_values(0..ROWS as i8));
@@ -220,7 +220,7 @@ fn every_type_that_a_release_can_hold_is_carried() {
         let ended = workshop.throng(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?} {ended:?}");
     }
-    // In other roles a type is taken, or refused by the name of its column.
+    // In other roles a type is accepted, or refused by the name of its column.
     for (field, column) in &columns {
         for role in ["quasi", "sensitive"] {
             let others = "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"\n";
@@ -252,13 +252,13 @@ fn a_type_that_a_release_can_not_hold_is_refused_by_name() {
             let ended = workshop.throng(arguments);
             assert!(matches!(ended.code, Some(0 | 2 | 4 | 65 | 78)), "{data_type}: {arguments:?} {ended:?}");
         }
-        // What is dropped may have any type.
+        // Dropped columns may have any type.
         workshop.policy(2, 1, "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"\n");
         workshop.run(&[]);
     }
 }
 
-/// An extension type is released as what it is stored as: fields of a release have no metadata of the input.
+/// An extension type is released as its storage type: fields of a release have no metadata of the input.
 #[test]
 fn extension_types_are_released_as_what_they_are_stored_as() {
     let variant = structures(vec![("metadata", bytes()), ("value", bytes())]);

@@ -1,4 +1,4 @@
-//! Exit codes that a scheduler can go by: 75 only for what another attempt can fix.
+//! Exit codes that a scheduler can rely on: 75 only for failures that a retry can fix.
 
 use std::fs;
 
@@ -159,7 +159,7 @@ fn a_memory_limit_that_can_not_do_is_not_tried_again() {
     assert_says(&ended.stderr, &["--memory-limit", "to at least "]);
 }
 
-/// A command for each row of the page for schedulers. 70 is a bug, of which there is none to show.
+/// Runs a command for each row of the page for schedulers, except 70, which would be a bug.
 #[test]
 fn every_exit_code_is_seen() {
     let workshop = workshop();
@@ -190,7 +190,7 @@ fn every_exit_code_is_seen() {
     assert_eq!(workshop.out(), ["first"]);
 }
 
-/// The page for schedulers has every code, and names one that is worth another attempt.
+/// The page for schedulers has every code, and marks the one that is worth a retry.
 #[test]
 fn the_guide_has_every_exit_code() {
     let page = fs::read_to_string("../../docs/src/reference/exit-codes.md").unwrap();
@@ -244,15 +244,15 @@ fn little_address_space_names_the_limit() {
         assert_says(&message, &["ulimit -v", "at least"]);
     }
     assert!(workshop.out().is_empty());
-    // The least that the message names is enough.
+    // The minimum that the message names is enough.
     run_limited(&workshop, "ulimit -v 1310720", "--threads 2").done();
 }
 
-/// Runs a policy as a user whom the limits of processes and permissions bind, which is not root. `None` where that is not possible.
+/// Runs a policy as a user other than root, to whom process limits and permissions apply. `None` if that is not possible.
 #[cfg(target_os = "linux")]
 fn run_as_another(workshop: &Workshop, limit: &str, more: &str) -> Option<Ended> {
     use std::os::unix::fs::PermissionsExt;
-    // Others may not be allowed to reach the binary of the build.
+    // Other users may lack access to the binary of the build.
     let binary = workshop.path("throng");
     if !binary.exists() {
         fs::hard_link(env!("CARGO_BIN_EXE_throng"), &binary).ok()?;
@@ -289,7 +289,7 @@ fn too_few_processes_and_missing_permissions_are_not_tried_again() {
     assert_eq!(workshop.out(), ["sound"]);
 }
 
-/// The signal of a file that grows too large must not end the process before its staging is removed.
+/// The signal for exceeding the file size limit must not end the process before its staging is removed.
 #[test]
 #[cfg(unix)]
 fn a_limit_of_file_sizes_is_named_and_nothing_is_left() {

@@ -1,5 +1,5 @@
-//! The files of others on every command: `THRONG_CORPUS=DIR` names a folder of them, `THRONG_CORPUS_THREADS` runs several files at a
-//! time. No panic, no bug of ours, no hang, nothing left behind, and bounded memory.
+//! Runs every command on a corpus of third-party files: `THRONG_CORPUS=DIR` names a folder of them, `THRONG_CORPUS_THREADS` runs
+//! several files at a time. No panic, no bug of ours, no hang, nothing left behind, and bounded memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::fuzzed::targets::read;
 use crate::mutations::{HANG, MOST_MEMORY};
 use crate::sandbox::{Watched, Workshop, policy_text};
 
-/// What the commands made of the files so far.
+/// Results of the commands so far.
 #[derive(Default)]
 struct Tally {
     files: usize,
@@ -45,7 +45,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     entries.into_iter().flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
-/// The format of a file of a corpus, whose names have all kinds of extensions.
+/// Returns the format of a file of a corpus, which may have any extension.
 fn name_of(file: &Path, bytes: &[u8]) -> &'static str {
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension {
@@ -71,7 +71,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c.is_control() || "\"\\,".contains(c))
 }
 
-/// Codes of a command that a file, or what was asked of it, may end with.
+/// Whether an exit code is acceptable for a bad file or request.
 fn is_expected(command: &str, code: Option<i32>) -> bool {
     matches!(code, Some(0 | 2 | 3 | 65 | 78)) || command == "verify" && code == Some(4)
 }

@@ -1,5 +1,5 @@
-//! Files that other programs write and Throng can't carry, and files at which a decoder panics: refused by name in every
-//! command that reads them, before anything is released.
+//! Files written by other programs that Throng can't release, and files on which a decoder panics: refused by name in
+//! every command that reads them, before anything is released.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -64,8 +64,8 @@ fn assert_refused_everywhere(workshop: &Workshop, file: &str, column: &str, part
     }
 }
 
-/// Declares in a stream that its numbers are big-endian. The field is left out where it has its default, so that its place
-/// in the table of the schema is taken from another number that is one: the length of the name `x`.
+/// Declares in a stream that its numbers are big-endian. The field is omitted if it has its default, so its slot in the
+/// schema table is pointed at another number that is one: the length of the name `x`.
 fn declare_big_endian(stream: &mut [u8]) {
     let metadata = 8 + i32::from_le_bytes(stream[4..8].try_into().unwrap()) as usize;
     let message = &mut stream[8..metadata];
@@ -100,7 +100,7 @@ fn big_endian_streams_are_refused_and_not_read_as_little_endian() {
     assert_eq!(workshop.run(&["--output", "out/little"])["rows"], 12);
     let mut stream = fs::read(&path).unwrap();
     declare_big_endian(&mut stream);
-    // What looks like the end of a file does not make a file of a stream.
+    // Bytes that look like the end of a file do not turn a stream into a file.
     for end in [&b""[..], b"\x10\0\0\0ARROW1"] {
         fs::write(&path, [&stream, end].concat()).unwrap();
         assert_refused_everywhere(&workshop, "input/people.arrow", "age", &["input/people.arrow", "big-endian"]);
@@ -176,7 +176,7 @@ fn compressed_arrow_data_that_declares_more_than_it_holds_is_refused_before_memo
 
 /// Returns the length of the data of the first record batch of an Arrow file or stream.
 fn body_length(bytes: &[u8]) -> i64 {
-    // The letters before the first message of a file are followed by padding.
+    // The magic bytes before the first message of a file are followed by padding.
     let mut at = bytes.windows(4).position(|marker| marker == [0xff; 4]).unwrap();
     loop {
         let length = i32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
@@ -268,7 +268,7 @@ fn columns_that_can_not_be_carried_are_refused_by_name() {
     assert_says(&message, &["column `other` is FixedSizeList(0", "identifier"]);
 }
 
-/// Four texts, of which each has a length of -1 but the first. The decoder adds it to a place and slices beyond it.
+/// Four texts, all except the first with a length of -1. The decoder adds it to an offset and slices out of bounds.
 fn write_negative_lengths(path: &Path) {
     let schema = parse_message_type("message people { required int64 age; required binary city (UTF8); }").unwrap();
     let properties = WriterProperties::builder().set_dictionary_enabled(false);
@@ -350,7 +350,7 @@ fn a_group_without_fields_is_refused_by_name() {
     assert_says(&ended.stderr, &parts);
 }
 
-/// Repeated fields without an annotation are lists, as the format has it.
+/// Repeated fields without an annotation are lists, as the format specifies.
 #[test]
 fn repeated_fields_without_an_annotation_are_lists() {
     let schema =
@@ -405,7 +405,7 @@ fn arrow_files_of_the_version_before_are_read() {
         let others: BTreeSet<Option<String>> = others.into_iter().collect();
         assert_eq!(others, (0..12).map(|other| Some(other.to_string())).collect());
     }
-    // pyarrow writes the version of its own time into the footer, whatever that of the batches.
+    // pyarrow writes its own current version into the footer, regardless of that of the batches.
     let mut writer = FileWriter::try_new_with_options(File::create(&path).unwrap(), &rows.schema(), version).unwrap();
     writer.write(&rows).unwrap();
     writer.finish().unwrap();

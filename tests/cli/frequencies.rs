@@ -1,4 +1,4 @@
-//! Models of frequencies, counted with plain maps.
+//! Frequency models, checked with plain maps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ fn classes_are_close_to_the_whole_release() {
     }
 }
 
-/// Illnesses in two groups, of which one lies a level deeper.
+/// Illnesses in two groups, one of which is a level deeper.
 const ILLNESSES: &str = "hierarchy = { lines = \"\"\"
 flu;infection;airways;*
 cold;infection;airways;*
@@ -117,8 +117,8 @@ cancer;cancer;other;*
 \"\"\" }
 ";
 
-/// The cheapest transport between two distributions of the illnesses, unit by unit: what two leaves of one group can settle
-/// is settled there, and what is left goes on to the group above.
+/// The cheapest transport between two distributions of the illnesses, unit by unit: leaves of one group are balanced within
+/// it, and the remainder moves to the group above.
 fn transport(own: &HashMap<&str, f64>, all: &HashMap<&str, f64>) -> f64 {
     let surplus = |value: &str| own.get(value).copied().unwrap_or(0.0) - all.get(value).copied().unwrap_or(0.0);
     let settle = |parts: &[f64], height: f64| {

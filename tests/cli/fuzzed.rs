@@ -48,7 +48,7 @@ fn damaged_inputs_of_the_corpus_are_withstood() {
     let mut draws = Draws::new(21);
     for (target, _) in targets::TARGETS {
         for (name, bytes) in inputs(target) {
-            // Those that read the same files get fewer each.
+            // Targets that read the same files get fewer rounds each.
             for round in 0..if targets::corpus_of(target) == target { 12 } else { 3 } {
                 let mut bytes = bytes.clone();
                 for _ in 0..1 + draws.below(5) {

@@ -68,7 +68,7 @@ fn too_many_rows_more_or_less_do_not_replace_a_release() {
     assert_says(&refused(&workshop, &people(1501), 65), &["1501 rows", "50.1 % more"]);
     write_parquet(&workshop.path("input/people.parquet"), &people(1500));
     assert_eq!(workshop.run(&["--overwrite"])["rows"], 1500);
-    // From now on 1500 rows are the measure.
+    // From now on 1500 rows are the reference.
     assert_says(&refused(&workshop, &people(740), 65), &["50.7 % fewer", "1500"]);
 }
 
@@ -100,7 +100,7 @@ fn an_age_that_became_text_does_not_replace_a_release() {
     let message = refused(&workshop, &with_type(&people(1000), "age", &DataType::Utf8), 65);
     assert_says(&message, &["column `age` is of type text", "`type = \"integer\"`", "nothing is published"]);
     assert_says(&workshop.throng(&["check", "policy.toml"]).refused(65), &["column `age` is of type text"]);
-    // Another width is no other type.
+    // A different width does not count as a different type.
     write_parquet(&workshop.path("input/people.parquet"), &with_type(&people(1000), "age", &DataType::Int16));
     workshop.run(&["--overwrite"]);
 }

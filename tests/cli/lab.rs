@@ -97,7 +97,7 @@ fn attacks_report_three_chances_and_their_gain() {
             assert!(release <= bound + 1e-6, "{attack}");
         }
     }
-    // k holds, so that nobody's row is found more easily than the policy accepts.
+    // k holds, so no one's row is found more easily than the policy accepts.
     assert!(number(&attack(&report, "linkage")["gain"]) <= 1.0);
     // Throng's order, files and loans give nothing away.
     for name in ["order", "metadata"] {
@@ -105,7 +105,7 @@ fn attacks_report_three_chances_and_their_gain() {
     }
     assert_eq!(workshop.throng(&arguments).done(), report, "the same seed gives the same report");
 
-    // A raw copy is found out.
+    // A raw copy is detected.
     let copy = workshop.throng(&["attack", "input/", "--original", "input/", "--policy", "policy.toml"]).done();
     assert!(number(&attack(&copy, "linkage")["gain"]) > 3.0, "{copy}");
     let limited = [&arguments[..], &["--max-gain", "1.01"]].concat();
@@ -140,8 +140,8 @@ fn an_oracle_with_the_secret_knows_and_one_without_does_not() {
         number(&attack(&workshop.throng(&[&roles[..], &["--oracle", "1"]].concat()).done(), "oracle")["release"])
     };
     let of = |secret: &dyn Fn(u64) -> String| (0..8).map(|seed| chance(&secret(seed), seed)).collect::<Vec<f64>>();
-    // The intruder runs guesses with secrets of its own, of which the first is this one. A wrong guess may lead to the same classes,
-    // but the right one always does.
+    // The intruder runs guesses with its own secrets, of which this is the first. A wrong guess may lead to the same classes, but
+    // the right one always does.
     let known = of(&|seed| format!("the guess of an intruder {seed} 0"));
     assert!(known.iter().all(|chance| *chance >= 0.5) && known.iter().sum::<f64>() >= 5.0, "{known:?}");
     let unknown = of(&|_| crate::sandbox::SECRET.to_owned());
@@ -248,7 +248,7 @@ fn a_series_withstands_the_intersection_of_its_nights() {
     assert!(number(&plain["share_below_k"]) > 0.1, "{plain}");
     assert_eq!((number(&series["share_below_k"]), number(&series["share_below_p"])), (0.0, 0.0), "{series}");
     assert!(number(&series["gain"]) < number(&plain["gain"]), "{plain} {series}");
-    // What all nights show together is made of parts that each keep the promise, and that bounds what is learned.
+    // The parts that all nights show together each keep the promise, which bounds what is learned.
     assert_eq!((&series["parts_below_k"], &series["parts_below_p"]), (&0.into(), &0.into()), "{series}");
     assert!(number(&series["parts"]) > 20.0, "{series}");
     assert!(number(&series["release"]) <= number(&series["bound"]) + 1e-6, "{series}");
@@ -268,7 +268,7 @@ const GATED: &str = "attacks = { max_gain = 1.5 }\n[columns]\nage.role = \"quasi
 
 #[test]
 fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
-    // Everyone of one age but a few has the rare value: each class has two values, and gives them away.
+    // Nearly everyone of one age has the rare value: each class has two values, but gives them away.
     let skewed = ages(|age, row| if (age == 3) == (row % 20 != 0) { "HIV" } else { "flu" });
     let workshop = Workshop::with(&skewed, 10, 2, &GATED.replacen("attacks = { max_gain = 1.5 }\n", "", 1));
     workshop.run(&[]);
@@ -278,7 +278,7 @@ fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
     assert_says(&message, &["`max_gain = 1.5`", "skewness of `illness` gains ", "nothing is published"]);
     assert!(!workshop.release().exists());
 
-    // The same for everyone: published, with what the attacks have gained.
+    // The same distribution for every age: published, with the gains of the attacks.
     let even = ages(|_, row| ["flu", "HIV", "gout", "none"][row as usize % 4]);
     let workshop = Workshop::with(&even, 10, 2, GATED);
     let outcome = workshop.run(&[]);
@@ -321,7 +321,7 @@ fn a_query_passes_the_same_gate() {
     };
     let released = "anonymize('people', 'policy.toml')";
     let refused = |ended: Ended, code: i32, parts: &[&str]| {
-        // No row beside the names of the columns.
+        // No row except the column names.
         assert!(ended.code == Some(code) && ["", "age,people\n"].contains(&ended.stdout.as_str()), "{ended:?}");
         assert_says(&ended.stderr, parts);
     };
@@ -329,7 +329,7 @@ fn a_query_passes_the_same_gate() {
     let shown = query(&even, GATED, released);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert_eq!(shown.stdout, "age,people\n30,500\n31,500\n32,500\n33,500\n");
-    // Of four ages of five hundred people each, no class has as many people of the population as this asks for.
+    // With four ages of five hundred people each, no class has as many people of the population as this requires.
     let people = |k_map: u64| {
         GATED.replacen(
             "attacks = { max_gain = 1.5 }",

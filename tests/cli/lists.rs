@@ -68,7 +68,7 @@ fn elements(column: &ArrayRef) -> Vec<BTreeSet<String>> {
     (0..column.len()).map(of_row).collect()
 }
 
-/// Returns the largest number of elements with carriers of their own, by augmenting paths over plain maps.
+/// Returns the largest number of elements with different carriers, by augmenting paths over plain maps.
 fn represented(carriers: &[BTreeSet<String>]) -> usize {
     fn find<'a>(
         at: usize,

@@ -1,4 +1,4 @@
-//! Sensitive values that differ in bytes and not for a reader, and releases that were doctored with them.
+//! Sensitive values that differ in bytes but not for a reader, and releases that are tampered with by means of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::tables::{Draws, strings, table, write_parquet};
 
 const COLUMNS: &str = "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n";
 
-/// People of these illnesses, in turn.
+/// People with these illnesses, in turn.
 fn ill(rows: usize, illnesses: &[&str]) -> RecordBatch {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| 20 + (row / 7) as i64)));
     table(vec![("age", ages), ("illness", strings((0..rows).map(|row| illnesses[row % illnesses.len()])))])
@@ -138,7 +138,7 @@ fn verify_compares_cells_of_csv_as_a_reader_sees_them() {
     }
     let large = ["9007199254740993.0", "9007199254740992.0"];
     assert_eq!(verify([large[0], large[1], "1.5", "1.5"]), Some(4));
-    // Sensitive numbers are compared by value: two spellings are no diversity.
+    // Sensitive numbers are compared by value: two spellings are not diverse.
     let workshop = Workshop::new();
     workshop.write("release.csv", "age,illness\n30,25.0\n30,25\n30,2.5e1\n");
     let arguments = ["verify", "release.csv", "--quasi", "age", "-k", "3", "--sensitive", "illness", "-p", "2"];

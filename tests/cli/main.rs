@@ -5,8 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-/// The allocator of the binary, for jobs that run inside of the tests: a length that a damaged file claims is reserved
-/// and never touched.
+/// The allocator of the binary, for jobs that run inside the tests: memory for a length that a damaged file declares is
+/// reserved but never touched.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

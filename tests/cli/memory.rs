@@ -52,7 +52,7 @@ fn a_limit_under_which_nothing_can_be_done_is_named() {
 const LIMIT: u64 = 288 << 20;
 const WIDE_ROWS: i64 = 40_000;
 
-/// Memory of a process of a debug build above that of an optimized one.
+/// Additional memory of a debug build over an optimized one.
 const DEBUG_BYTES: u64 = 48 << 20;
 
 /// Writes rows with 10 kB of text each, which compress well.
@@ -80,7 +80,7 @@ fn peak_of(workshop: &Workshop, arguments: &[&str]) -> (u64, Ended) {
     (watched.peak, watched.ended)
 }
 
-/// The values of a row may take any size: what is read, held, written and verified at a time follows bytes, in every command.
+/// Rows may have any width: batches that are read, held, written and verified are sized in bytes, in every command.
 #[test]
 fn wide_rows_stay_within_the_limit_in_every_command() {
     let workshop = Workshop::new();
@@ -108,7 +108,7 @@ fn wide_rows_stay_within_the_limit_in_every_command() {
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
         assert!(peak <= LIMIT + DEBUG_BYTES, "{arguments:?}: {} MiB", peak >> 20);
     }
-    // Values that do not fit are refused, and not collected.
+    // Values that do not fit are refused, not collected.
     let make = ["hierarchy", "make", "input/", "--column", "note", "--builder", "mask = \"right\"", "-o", "notes.csv"];
     let (peak, ended) = peak_of(&workshop, &[&make[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
     assert_says(&ended.refused(78), &["the distinct values of the column", "to at least "]);
@@ -132,11 +132,11 @@ fn a_row_group_that_no_limit_can_hold_is_refused_before_any_work() {
     assert_says(&message, &["a row group or batch of the input", "to at least ", "MiB"]);
     let least = message.rsplit_once(' ').unwrap().1.to_owned();
     workshop.run(&["--memory-limit", &least]);
-    // What is not read needs no memory.
+    // Columns that are not read need no memory.
     workshop.throng(&["risk", "input/", "--quasi", "age", "--memory-limit", "200MiB"]).done();
 }
 
-/// What a refusal names is about what is needed, although it comes before most rows are read.
+/// The memory that an error names is about what is needed, although it is raised before most rows are read.
 #[test]
 fn the_least_that_different_texts_ask_for_is_enough_and_not_much_more() {
     let workshop = Workshop::new();
@@ -154,7 +154,7 @@ fn the_least_that_different_texts_ask_for_is_enough_and_not_much_more() {
 /// Limit of the test of growing tables.
 const GROWING_LIMIT: u64 = 320 << 20;
 
-/// Writes `rows` rows, nearly all of which have quasi-identifiers of their own.
+/// Writes `rows` rows, nearly all of which have unique quasi-identifiers.
 fn write_scattered(workshop: &Workshop, folder: &str, rows: u64) {
     const FILE_ROWS: u64 = 400_000;
     fs::create_dir_all(workshop.path(folder)).unwrap();
@@ -186,14 +186,15 @@ fn peak_memory_does_not_grow_with_rows_and_distinct_combinations() {
         assert!(peak <= GROWING_LIMIT + DEBUG_BYTES, "{rows} rows: {} MiB", peak >> 20);
         peak
     });
-    // Rows are four times as many. The smaller table may fit without spilling, and then peaks below what it may use.
+    // The second table has four times as many rows. The smaller one may fit without spilling, and then peaks below its
+    // allowance.
     assert!(peaks[1] <= peaks[0] + peaks[0] / 3, "{:?} MiB", peaks.map(|peak| peak >> 20));
 }
 
-/// Limit of the test of different values.
+/// Limit of the test of unique values.
 const DIFFERENT_LIMIT: u64 = 288 << 20;
 
-/// Writes `rows` rows with incomes that are different for everybody.
+/// Writes `rows` rows with unique incomes.
 fn write_different(workshop: &Workshop, folder: &str, rows: i64) {
     const FILES: i64 = 4;
     fs::create_dir_all(workshop.path(folder)).unwrap();

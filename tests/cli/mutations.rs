@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::fuzzed::targets::mutate;
 
-/// Time after which a command counts as one that does not end.
+/// Time after which a command counts as hung.
 pub const HANG: Duration = Duration::from_secs(60);
 
-/// Memory that no file may take.
+/// Maximum memory for any file.
 pub const MOST_MEMORY: u64 = 2 << 30;
 
-/// What the commands made of the files so far.
+/// Results of the commands so far.
 #[derive(Default)]
 struct Tally {
     files: u64,
@@ -36,7 +36,7 @@ impl Tally {
         }
     }
 
-    /// Prints the exit codes of each command, and what the worst of them took.
+    /// Prints the exit codes of each command, and the maximum time and memory.
     fn print(&self) {
         eprintln!("{} files, failed: {:?}, longest command: {:?}", self.files, self.failed, self.longest);
         for command in mutate::COMMANDS {
@@ -48,7 +48,7 @@ impl Tally {
     }
 }
 
-/// Damages files by seeds that no other thread has taken, and counts what the commands make of them.
+/// Mutates files with seeds that no other thread has taken, and counts the results of the commands.
 fn check_seeds(sources: &[mutate::Source], next: &AtomicU64, end: u64, tally: &Mutex<Tally>) {
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +74,7 @@ fn check_seeds(sources: &[mutate::Source], next: &AtomicU64, end: u64, tally: &M
     }
 }
 
-/// Ends the process if a seed does not end: its commands can't be stopped.
+/// Ends the process if a seed hangs, because its commands can't be stopped.
 fn watch(tally: &Mutex<Tally>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_millis(100));
@@ -96,7 +96,7 @@ fn damaged_files_are_refused_or_released_by_every_command() {
     let sources = mutate::sources();
     for source in &sources {
         let codes = mutate::check_every_command(source.name, &source.bytes).map(|(code, _)| code);
-        // Nobody has made the source k-anonymous.
+        // The source is not k-anonymous.
         assert_eq!(codes, [0, 0, 0, 4, 0], "{}", source.name);
     }
     let (tally, next, is_over) = (Mutex::new(Tally::default()), AtomicU64::new(first), AtomicBool::new(false));

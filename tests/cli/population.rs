@@ -1,5 +1,5 @@
 //! People of a population in the boxes of a release: k-map, delta-presence, and the risk of those who have a register. All counts
-//! are repeated from the released text.
+//! are recomputed from the released text.
 
 use std::collections::HashMap;
 use std::fs;

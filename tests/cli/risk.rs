@@ -73,7 +73,7 @@ fn weights_stand_for_the_people_of_the_population() {
     write_parquet(&workshop.path("input/sample.parquet"), &batch);
     let found = workshop.throng(&["risk", "input/", "--quasi", "age", "--weight", "people"]).done();
     assert_eq!(found["population"]["people"], 61.0);
-    // A person whose class has one row and a weight of one is found, and the others hardly.
+    // A person whose class has one row and a weight of one is certainly found, the others hardly ever.
     assert_eq!(found["journalist"]["highest"], 1.0);
     let of_one = |people: f64| 1.0 / (people - 1.0) * people.ln();
     let of_two = |odds: f64| odds - odds * odds * (1.0 + 1.0 / odds).ln();

@@ -1,4 +1,4 @@
-//! Hierarchies by rule of sensitive columns, and categories by prefix and band: counted with plain maps.
+//! Rule-based hierarchies of sensitive columns, and categories by prefix and band: counted with plain maps.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -158,7 +158,7 @@ fn categories_are_given_by_prefix_and_band() {
     }
     workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
 
-    // The same release with a category beside a value that is not its own, and with bands that leave one category to a class.
+    // The same release with a wrong category next to a value, and with bands that leave only one category in a class.
     for (promised, other) in [("\"c5\"", "\"c7\", \"c\""), ("\"C6\", \"E\"", "\"E\""), ("2021-06-01", "2023-01-01")] {
         workshop.policy(5, 2, &policy(&CATEGORIES.replace(promised, other)));
         let verified = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);

@@ -50,7 +50,7 @@ fn releases_of_a_series_are_verified_together() {
         "{verified}"
     );
 
-    // The same without a ledger is found out.
+    // The same without a ledger is detected.
     let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     let plain = text
         .replace("mode = \"series\"", "mode = \"overwrite\"")

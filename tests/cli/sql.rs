@@ -244,7 +244,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     }
 }
 
-/// What is printed may be long, and its reader may not read: a signal ends the command meanwhile.
+/// The output may be long and its reader may be stalled: a signal still ends the command.
 #[test]
 #[cfg(unix)]
 fn a_signal_ends_a_table_that_is_being_printed() {

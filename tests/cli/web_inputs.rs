@@ -92,7 +92,7 @@ fn a_server_that_sends_no_parts_is_told() {
     assert_says(&message, &["people.parquet", "does not send parts of files"]);
 }
 
-/// Starts a server whose file changes after `after` ranges were sent. With `looks`, it honours the requested version.
+/// Starts a server whose file changes after `after` ranges were sent. With `looks`, it honours conditional requests.
 fn changing(after: usize, looks: bool) -> Server {
     let (old, new) = (parquet(&people(3_000)), parquet(&people(3_001)));
     let sent = Arc::new(AtomicUsize::new(0));

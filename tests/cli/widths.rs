@@ -15,7 +15,7 @@ use crate::tables::{pieces, strings, table, write_ipc, write_parquet};
 
 const ROWS: usize = 600;
 
-/// Types of `row`, `age` and `hours` in each of three files. All values are exact in each of them.
+/// Types of `row`, `age` and `hours` in each of three files. All values are exactly representable in each of them.
 const WIDTHS: [[DataType; 3]; 3] = [[Int32, Int8, Float32], [Int64, UInt8, Float64], [UInt32, Int16, Float32]];
 
 fn with_types(batch: &RecordBatch, [row, age, hours]: &[DataType; 3]) -> RecordBatch {

@@ -37,7 +37,7 @@ pub fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
                 let known: HashMap<&str, f64> =
                     text.iter().flatten().map(String::as_str).zip(number.iter().flatten().copied()).collect();
                 let shown = texts(columns[0]);
-                // The ends of a cover are no values of the table.
+                // The ends of a cover need not be values of the table.
                 let end = |text: &str| known.get(text).copied().or_else(|| parsed(text, original.data_type()));
                 let in_interval =
                     |(at, row): (usize, &u32)| in_interval(number[*row as usize], shown[at].as_deref(), &end);

@@ -39,7 +39,7 @@ const STRONG: Ask = Ask { look: RandomCoding::Strong, ..VALUES };
 const CATEGORIES: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), ..VALUES };
 const WEIGHTED: Ask = Ask { alpha: Some(1.5), ..CATEGORIES };
 
-/// Requires frequencies of values beside k alone.
+/// Requires only k and frequencies of values.
 const fn frequencies(frequencies: &'static [FrequencyRequirement]) -> Ask {
     Ask { p: |_| 1, frequencies, ..VALUES }
 }

@@ -10,7 +10,7 @@ const COLUMNS: &str = "[columns]\nage.role = \"quasi\"\ndiagnosis.role = \"sensi
 /// A policy for the release of the first one.
 const OF_A_RELEASE: &str = "[columns]\nage.role = \"insensitive\"\ndiagnosis.role = \"quasi\"\n";
 
-/// A table of people on this machine, and what a command says in the environment of a store.
+/// A table of people on this machine, and commands in the environment of a store.
 struct Office {
     workshop: Workshop,
     store: CloudStore,
@@ -52,7 +52,7 @@ fn releases(store: CloudStore) {
     let verified = office.throng(&["verify", &released, "--policy", "policy.toml"]).done();
     assert_eq!(verified["rows"], 500, "{verified}");
 
-    // Nothing is replaced unless that is asked for, and then as a whole.
+    // Nothing is replaced unless requested, and then as a whole.
     office.throng(&["run", "policy.toml", "--output", &released]).refused(78);
     assert_eq!(office.rows(&released), local);
     let replaced = office.throng(&["run", "policy.toml", "--output", &released, "--overwrite", "-k", "50"]).done();

@@ -18,7 +18,7 @@ const JOBS: usize = 6;
 /// Holds back the objects by which runs commit, and releases them at the same moment.
 pub struct Gate {
     runs: Barrier,
-    /// What the name of such an object contains.
+    /// Part of the name of such an object.
     commit: &'static str,
 }
 

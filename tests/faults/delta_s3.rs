@@ -59,7 +59,7 @@ fn faults_of_the_store_leave_the_old_version_of_a_table_or_the_new_one() {
         let proxy = Proxy::start(server.address(), weather);
         let ended = trial.run(proxy.address(), &run(0, true));
         drop(proxy);
-        // A request that is late may still be carried out.
+        // A delayed request may still be carried out.
         std::thread::sleep(PATIENCE * 3);
         let state = latest(&trial, &bucket.objects("release"));
         match ended.code {

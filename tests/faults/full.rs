@@ -35,7 +35,7 @@ fn left(ended: &Ended) -> Vec<&str> {
 #[test]
 fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
     let trial = Trial::new(20_000, 2);
-    // The release is larger than each of these, though a different file does not fit.
+    // The release exceeds each of these sizes, but a different file is the first that does not fit.
     for size in ["16k", "32k", "64k"] {
         let script = format!(
             "mount -t tmpfs -o size={size} none out && \"$THRONG\" run policy.toml; code=$?

@@ -63,7 +63,7 @@ fn tables_on_s3_have_the_bytes_of_local_files_and_are_replaced_together() {
         let verified = throng(&["verify", &output, "--policy", "policy.toml"]).done();
         assert_eq!((&verified["satisfied"], &verified["tables"][1]["name"]), (&true.into(), &"visits".into()));
     }
-    // Nothing is replaced unless that is asked for, nor where a folder has anything else.
+    // Nothing is replaced unless requested, nor if a folder contains anything else.
     let run = |overwrite| Run { input: "input/people.csv", output: &output, release: 1, overwrite };
     assert_says(&trial.run(server.address(), &run(false)).refused(78), &["already holds files"]);
     bucket.put("release/visits/notes.txt", b"mine".to_vec());

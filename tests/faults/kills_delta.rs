@@ -1,4 +1,4 @@
-//! Runs that are killed while they make another version of a Delta table on the local file system.
+//! Runs that are killed while they create another version of a Delta table on the local file system.
 
 use std::fs;
 use std::path::Path;

@@ -54,7 +54,7 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
         if has_old {
             trial.workshop.throng(&strs(&run(1, false).arguments())).done();
         }
-        // The release that stands may have another layout than the one that is killed.
+        // The current release may have a different layout from that of the killed run.
         trial.lay_out(turn + turn / 2);
         let was_killed = kill(&trial, &run(0, has_old), moment);
         let wrong = |wrong: String| panic!("{moment:?}, seed {seed}: {wrong}");

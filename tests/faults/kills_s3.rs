@@ -109,7 +109,7 @@ pub fn kill_runs(server: &Server, trial: &Trial, input: &str, prefix: &str) {
         if has_old {
             trial.run(server.address(), &run(1, false)).done();
         }
-        // The release that stands may have another layout than the one that is killed.
+        // The current release may have a different layout from that of the killed run.
         trial.lay_out(number + number / 2);
         let was_killed = kill(server, trial, &run(0, has_old), moment);
         let state =

@@ -1,4 +1,4 @@
-//! Appends and nights on S3 that are killed, that run at the same time, and whose store fails.
+//! Appends and nights on S3 that are killed, that run concurrently, or whose store fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn of_two_at_once_one_wins_and_the_other_is_told() {
         assert!(message.contains("another run published to") && message.contains("its release stands"), "{message}");
         let seen = nights.look().unwrap();
         assert!(seen.times == 2 && is_old_or_new(growth, seen), "{seen:?}");
-        // What the loser would have added is there already.
+        // The rows that the loser would have added are already present.
         nights.complete();
     }
 }

@@ -1,4 +1,4 @@
-//! What an appended release and a series remember, lost, damaged and older, on S3.
+//! The memory of an appended release and of a series on S3: missing, damaged or outdated.
 
 use crate::nights_setting::{BOTH, Growth, Nights, Seen};
 use crate::sandbox::assert_says;
@@ -6,7 +6,7 @@ use crate::setting::server;
 
 const MANIFEST: &str = "release/_throng/manifest.json";
 
-/// Runs must fail with this code and these words, and leave everything as it was.
+/// Asserts that runs fail with this code and these words, and change nothing.
 fn refused(nights: &Nights<'_>, code: i32, words: &[&str]) {
     let before = (nights.release.objects("release"), nights.ledger.objects("ledger"));
     assert_says(&nights.run_with(&[]).refused(code), words);
@@ -27,7 +27,7 @@ fn a_manifest_that_is_lost_damaged_or_older_is_refused() {
 
     nights.release.remove(MANIFEST);
     refused(&nights, 78, &["lost", "restore it from a backup"]);
-    // The marker says that a release is there; without it the sidecar does.
+    // The marker shows that there is a release; without it the sidecar does.
     nights.release.remove("release/_SUCCESS");
     refused(&nights, 78, &["lost", "restore it from a backup"]);
     nights.release.put(MANIFEST, manifest[..manifest.len() / 2].to_vec());
@@ -69,7 +69,7 @@ fn a_ledger_that_is_lost_damaged_or_older_is_refused() {
     refused(&nights, 78, &["damaged", "--rebase"]);
 
     nights.ledger.put(&name, ledger);
-    // The same night once more is another release of the series, and shows the same.
+    // Repeating the same night gives another release of the series, which shows the same.
     nights.complete();
     nights.change_policy("k = 4", "k = 5");
     refused(&nights, 78, &["the policy has changed", "--rebase"]);

@@ -36,25 +36,25 @@ pub enum Growth {
     Table,
 }
 
-/// A release that grows, in buckets of its own.
+/// A release that grows, in its own buckets.
 pub struct Nights<'a> {
     server: &'a Server,
     growth: Growth,
     trial: Trial,
     input: Bucket,
     pub release: Bucket,
-    /// Also of an appended release, which has none.
+    /// Bucket of the ledger; it stays empty for an appended release.
     pub ledger: Bucket,
     /// The run of the first release that was seen.
     first_run: OnceCell<String>,
 }
 
-/// What a reader sees of a release.
+/// A release as seen by a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Number of rows.
     pub rows: usize,
-    /// Number of appends; of nights, whether it is the first or a later one.
+    /// Number of appends; for a series, whether the night is the first or a later one.
     pub times: u64,
 }
 
@@ -125,8 +125,8 @@ impl<'a> Nights<'a> {
         self.trial.workshop.write("policy.toml", text.replace(from, to));
     }
 
-    /// Reads what stands as an outsider. Every listed file is there, its rows are there once, and those of each append, or of the
-    /// night, satisfy the policy on their own. A series has the ledger of the release.
+    /// Inspects the current release as an outsider. Every listed file exists, its rows occur once, and those of each append, or
+    /// of the night, satisfy the policy on their own. A series has the ledger of the release.
     pub fn look(&self) -> Option<Seen> {
         let objects = self.release.objects("release");
         let mut manifest = Value::Null;
@@ -166,7 +166,7 @@ impl<'a> Nights<'a> {
         Some(Seen { rows, times })
     }
 
-    /// Verifies the release that stands, which must satisfy the policy.
+    /// Verifies the current release, which must satisfy the policy.
     pub fn verify(&self, more: &[&str]) -> Value {
         let prefix = if self.growth == Growth::Table { "delta+" } else { "" };
         let location = format!("{prefix}{}", self.release.url("release"));
@@ -176,8 +176,8 @@ impl<'a> Nights<'a> {
         verified
     }
 
-    /// Completes the release without faults. All rows are in it then, but for few of a series that wait, and nothing is
-    /// visible besides.
+    /// Completes the release without faults. It then contains all rows, except for a few waiting rows of a series, and
+    /// nothing else is visible.
     pub fn complete(&self) {
         self.run(self.server.address()).done();
         let seen = self.look().unwrap();

@@ -17,7 +17,7 @@ const FOREVER: Duration = Duration::from_secs(600);
 /// Maximum time that a run may take to stop: far less than a scheduler waits before it kills.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Answers the first `count` requests and no other.
+/// Responds to the first `count` requests only.
 fn silent_after(count: usize) -> Arc<impl Fn(&Request) -> WireFault> {
     Arc::new(move |request: &Request| match request.number < count {
         true => WireFault::Pass(Duration::ZERO),
@@ -51,7 +51,7 @@ fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() 
             let bucket = Bucket::new(server, &format!("asked-{count}-{answers}"));
             let output = bucket.url("release");
             let run = Run { input: "s3://asked-input/input/", output: &output, release: 0, overwrite: false };
-            // One request is never answered, so that the run is alive when the signal comes.
+            // One request never gets a response, so the run is alive when the signal arrives.
             let one = move |request: &Request| match request.number == count {
                 false => WireFault::Pass(Duration::ZERO),
                 true => WireFault::Stall(FOREVER),
@@ -77,10 +77,10 @@ fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() 
     }
 }
 
-/// Time after which the store carries out a request of a run that has stopped: before it looks at its staging once more.
+/// Time after which the store carries out a request of a stopped run: before the run lists its staging once more.
 const LATE: Duration = Duration::from_millis(200);
 
-/// A run is asked to stop while an object is on its way. Its connection is dropped, and the store carries the request out.
+/// A run is stopped while an upload is in flight. Its connection is dropped, and the store still carries out the request.
 #[test]
 fn objects_that_a_stopped_run_had_on_their_way_are_not_left_in_the_staging() {
     let Some(server) = server() else { return };

@@ -25,7 +25,7 @@ retries = 3
 retry_timeout = "10s"
 "#;
 
-/// A run that takes longer than this hangs.
+/// A run that takes longer than this is considered hung.
 const MOST_TIME: Duration = Duration::from_secs(180);
 
 const POLICY: &str = r#"version = 1
@@ -104,8 +104,8 @@ impl Trial {
         Self { workshop, known }
     }
 
-    /// Gives later runs another layout in every other turn: data files beside the documents, or in a folder of their own. Tables
-    /// that are released together have folders in any case.
+    /// Alternates the layout of later runs: data files next to the documents, or in a separate folder. Tables that are released
+    /// together have folders in any case.
     pub fn lay_out(&self, turn: usize) {
         const FOLDER: &str = "[output]\ndata_folder = \"data\"\n";
         let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
@@ -120,7 +120,7 @@ impl Trial {
         self.workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
     }
 
-    /// Lets runs wait for responses practically without a timeout.
+    /// Lets runs wait for responses with practically no timeout.
     pub fn be_patient(&self) {
         let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
         self.workshop.write("policy.toml", text.replace(STORE, "[store]\ntimeout = \"10min\"\n"));

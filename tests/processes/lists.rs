@@ -15,7 +15,7 @@ use crate::process::Process;
 const FILES: i64 = 3;
 const ROWS: i64 = 3_000;
 
-/// Stays of patients, with up to four diagnoses each; some stays have none, and of some none is known.
+/// Stays of patients, with up to four diagnoses each; some lists are empty, and some are null.
 fn stays(from: i64, to: i64) -> RecordBatch {
     let names = ["I10", "E11", "J45", "C50", "B20", "F32", "K21"];
     let mut lists = ListBuilder::new(StringBuilder::new());
@@ -93,7 +93,8 @@ fn lists_of_sensitive_values_have_the_bytes_of_one_process() {
             serde_json::from_slice(&bucket.get(&format!("{name}/_throng/metrics.json")).unwrap()).unwrap();
         assert_eq!(metrics["privacy"]["satisfied"], true, "{name}: {metrics}");
     }
-    // What can't be promised is refused there as it is here: no class has four elements with carriers of their own among two.
+    // An infeasible promise is refused on the cluster as in one process: no class can have eight elements with different
+    // carriers.
     std::fs::write(path("policy.toml"), policy("", "p = 8")).unwrap();
     let there = ["run", &path("policy.toml"), "--input", &bucket.url("stays"), "--output", &bucket.url("refused")];
     let refused = cluster.client(&there);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A process that logs nothing for this long hangs, which is a failure.
+/// A process that logs nothing for this long is considered hung, which is a failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Log of a process, one JSON object per line.

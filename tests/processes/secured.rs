@@ -112,7 +112,7 @@ fn a_secured_cluster_releases_the_same_bytes_and_refuses_strangers() {
         assert_eq!(executor.code, Some(code), "an executor with {who}: {executor:?}");
     }
     assert_eq!(cluster.scheduler().count("an executor has come"), 2);
-    // A platform that probes the port shows no certificate, and disturbs nobody.
+    // A platform that probes the port presents no certificate, which is harmless.
     (0..20).for_each(|_| drop(TcpStream::connect(cluster.address()).unwrap()));
 
     // Executors find a scheduler that was started again, and the next run needs nothing else.

@@ -18,7 +18,7 @@ const ROWS: u64 = 200_000;
 /// Number of rows of a night in which an executor is killed.
 const FEW: u64 = 100_000;
 
-/// Files of a delivery. Each night the first of the night before is gone, and another has come.
+/// Files of a delivery. Each night the first file of the previous night is gone, and another has been added.
 const FILES: usize = 25;
 const NIGHTS: usize = 4;
 
@@ -108,12 +108,12 @@ impl Series {
         serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap()
     }
 
-    /// Returns the digests of the release that stands in the bucket.
+    /// Returns the digests of the current release in the bucket.
     fn standing(&self) -> Vec<String> {
         digests(&self.bucket.get("released/_throng/manifest.json").unwrap())
     }
 
-    /// Verifies the release that stands in the bucket against its ledger.
+    /// Verifies the current release in the bucket against its ledger.
     fn verify(&self) -> Value {
         let (policy, output) = (self.text("there.toml"), self.bucket.url("released"));
         let arguments = ["verify", &output, "--policy", &policy, "--ledger"];
@@ -192,7 +192,7 @@ fn a_series_has_the_bytes_of_one_process() {
         assert!(!has(LEDGER_KEY.as_bytes()) && !has(b"series key"), "{}", file.display());
     }
 
-    // One process goes on with the series of the cluster, so the ledger is the same.
+    // One process can continue the series of the cluster, so the ledger is the same.
     let expected = series.night_here(3);
     let arguments = series.arguments(3, &[]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -213,7 +213,7 @@ fn a_night_in_which_an_executor_is_killed_leaves_the_old_release_or_the_new_one(
     let mut cluster = Cluster::start(&series.bucket, 2);
     series.night_there(&cluster, 0, &[]);
     assert_eq!(series.standing(), expected[0]);
-    // While rows are read, for which there is no task of a name, and while files are verified.
+    // While rows are read, which is not a named task, and while files are verified.
     for (night, task) in [(1, None), (2, Some("ThrongVerify"))] {
         cluster.start_executor();
         let begun = |cluster: &Cluster| task.map_or_else(Vec::new, |task| cluster.begun(task));

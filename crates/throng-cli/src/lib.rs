@@ -35,7 +35,7 @@ pub use panics::hide_panic_messages;
 #[cfg(feature = "cluster")]
 pub use server::throng_cluster;
 
-/// The JSON documents of the commands, for hosts that give the same ones.
+/// The JSON documents of the commands, for hosts that produce the same ones.
 pub mod documents {
     pub use crate::args::algorithm;
     pub use crate::commands::{
@@ -75,10 +75,10 @@ pub fn throng_with(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
     exit_with(&outcome)
 }
 
-/// Runs a future on a new runtime. Threads that are still computing afterwards have `last_work` to remove their spill
-/// files.
+/// Runs a future on a new runtime. Threads that are still computing afterwards have the time `last_work` to remove
+/// their spill files.
 fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output = T>) -> std::io::Result<T> {
-    // The pool is set once per process, and no other code sets it: what fails is a thread.
+    // The pool is set once per process, and no other code sets it, so only starting a thread can fail.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| std::io::Error::new(std::io::ErrorKind::WouldBlock, error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
@@ -118,7 +118,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Runs a command, or stops it on a signal. A job then removes its staging; one that is already committing completes
 /// its release, and its outcome is returned.
 async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>, files: &RunFiles) -> Outcome {
-    // What is written must fail with an error, so that the staging is removed.
+    // Writes must fail with an error instead of a signal, so that the staging is removed.
     signals::ignore_file_size_signal();
     let (stopper, stop) = Stopper::new();
     let stages = matches!(command, Command::Run(_) | Command::Demo(_) | Command::Studio(_));

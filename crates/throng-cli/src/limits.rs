@@ -1,6 +1,6 @@
-//! Limits of the process that no work could be done with: refused before it begins.
+//! Process limits under which nothing could run: they are rejected before any work begins.
 //!
-//! The runtime and the allocator do not return an error where the system refuses a thread or an address: they panic or abort.
+//! The runtime and the allocator do not return an error if the system refuses a thread or memory: they panic or abort.
 
 use std::io;
 use std::sync::Mutex;
@@ -8,16 +8,16 @@ use std::thread;
 
 use throng_job::{JobError, Kind};
 
-/// The least address space with which the smallest job runs: most of it is reserved and never used.
+/// Minimum address space with which the smallest job runs: most of it is reserved and never used.
 const LEAST_ADDRESS_SPACE: u64 = 1 << 30;
 
-/// Address space of each thread: its stack, and what the allocator sets aside for it.
+/// Address space per thread: its stack, and the arena that the allocator reserves for it.
 const THREAD_ADDRESS_SPACE: u64 = 64 << 20;
 
-/// Threads besides two for each of `--threads`: those that read and write files.
+/// Number of threads besides two for each of `--threads`: those that read and write files.
 const OTHER_THREADS: usize = 4;
 
-/// Returns an error if the system does not let the process have its address space or threads.
+/// Returns an error if the system would refuse the process its address space or threads.
 pub(crate) fn check(threads: usize) -> Result<(), JobError> {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     check_address_space(&limits, threads)?;
@@ -31,7 +31,7 @@ pub(crate) fn no_threads(error: &io::Error) -> JobError {
     JobError::new(Kind::BadPolicy, format!("{text}; {advice}"))
 }
 
-/// Checks the limit of address space, as Linux shows it.
+/// Checks the address space limit, in the format of Linux.
 fn check_address_space(limits: &str, threads: usize) -> Result<(), JobError> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"));
     let soft: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());

@@ -28,7 +28,7 @@ pub(crate) enum LogScope {
     All,
     /// Only targets of our own crates.
     OwnTargets,
-    /// As `OwnTargets`, in a server: records of the engine, which uses the crate `log`, are reported by their source
+    /// Like `OwnTargets`, for a server: records of the engine, which uses the crate `log`, are reported by their source
     /// location only.
     #[cfg(feature = "cluster")]
     Server,
@@ -43,8 +43,8 @@ impl LogScope {
     }
 }
 
-/// Starts logging. The default level is `warn` on a terminal, where progress bars are shown, and for a command that `repeats` what
-/// a run does many times; a server always logs.
+/// Starts logging. The default level is `warn` on a terminal, where progress bars are shown, and for a command that `repeats` a
+/// run many times; a server always logs.
 pub(crate) fn start(args: &LogArgs, scope: LogScope, repeats: bool) -> Spans {
     let format = args.log_format;
     let is_shown = std::io::stderr().is_terminal() && format == LogFormat::Text;
@@ -68,7 +68,7 @@ pub(crate) fn start(args: &LogArgs, scope: LogScope, repeats: bool) -> Spans {
         LogFormat::Json => logs.json().boxed(),
     };
     let spans = Spans::start();
-    // Fails if logging was started before in this process, which then stays in effect.
+    // Fails if logging was already started in this process, which then stays in effect.
     let _ = tracing_subscriber::registry()
         .with(spans.layer())
         .with(logs.with_filter(filter).with_filter(in_scope))

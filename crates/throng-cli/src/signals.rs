@@ -24,10 +24,10 @@ impl Signal {
 /// Lets a write beyond the limit of file sizes (`ulimit -f`) fail with an error. Without a handler its signal would end the
 /// process.
 pub(crate) fn ignore_file_size_signal() {
-    // The number is the same on Linux (except MIPS), the BSDs and macOS.
+    // SIGXFSZ has the same number on Linux (except MIPS), the BSDs and macOS.
     #[cfg(unix)]
     const FILE_SIZE: i32 = 25;
-    // The handler stays when the listener is dropped.
+    // The handler stays installed when the listener is dropped.
     #[cfg(unix)]
     let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_SIZE));
 }

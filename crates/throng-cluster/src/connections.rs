@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Address of a process and the settings of the connection to it.
 type Endpoint = (HostPort, GrpcClientConfig);
 
-/// Idle connections by endpoint, each with the instant since when it is idle.
+/// Idle connections by endpoint, each with the time since which it has been idle.
 type Idle = HashMap<Endpoint, Vec<(BallistaClient, Instant)>>;
 
 /// A pool of idle connections.

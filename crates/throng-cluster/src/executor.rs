@@ -54,7 +54,7 @@ pub struct ExecutorOptions {
     pub memory_limit: Option<u64>,
     /// Interval of heartbeats to the scheduler.
     pub heartbeat_seconds: u64,
-    /// Certificates and tokens. Without them everyone who reaches the ports is served, in plain text.
+    /// Certificates and tokens. Without them anyone who can reach the ports is served, in plain text.
     pub security: Option<Security>,
 }
 
@@ -67,8 +67,8 @@ impl ExecutorOptions {
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor. Waits for its scheduler without a timeout, and fails when the connection is lost later; in a secured
-/// cluster it waits then too.
+/// Runs an executor. Waits for its scheduler without a timeout, and fails if the connection is lost later; in a secured
+/// cluster it waits in that case too.
 ///
 /// When `stop` completes, running tasks have `grace` to finish, and the executor ends without an error. Ballista itself
 /// handles the signals that end a process and then only finishes tasks; `stop` must complete on the same signals. Drop
@@ -178,7 +178,7 @@ impl WorkFolder {
     }
 }
 
-/// Returns the ports of the options, with free ports in place of 0.
+/// Returns the ports of the options, with 0 replaced by free ports.
 fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
     let free = |port: u16| {
         let address = SocketAddr::new(options.bind, port);
@@ -204,7 +204,7 @@ async fn wait_until_registered(health: &ExecutorHealth, scheduler: &HostPort) {
     }
 }
 
-/// An error of Ballista's services, whose text has only addresses and connections.
+/// Converts an error of Ballista's services, whose text mentions only addresses and connections.
 fn broken(error: &BallistaError) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("the executor has ended: {error}"))
 }

@@ -9,9 +9,9 @@
 //!
 //! Ballista provides scheduling, shuffles and the protocol. This crate provides the encoding of plans with our nodes
 //! ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each process opens from its
-//! own environment, an optimizer rule that gives a coalescing task all of its input ([`require_single_partition`]), and
+//! own environment, an optimizer rule that gives a coalescing task all of its input ([`require_single_partition`]),
 //! errors that keep their kind and quote no value on their way through three processes ([`error_wire`]), and connections
-//! between processes that show certificates and a token ([`Security`]).
+//! that are authenticated by certificates and a token ([`Security`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -47,7 +47,7 @@ pub(crate) struct ClusterPlanner {
 }
 
 impl ClusterPlanner {
-    /// Takes the address of the scheduler as an HTTP URL and as a [`ClusterUrl`](crate::ClusterUrl).
+    /// Creates a planner, given the address of the scheduler as an HTTP URL and as a [`ClusterUrl`](crate::ClusterUrl).
     pub(crate) fn new(scheduler: String, cluster: &str, config: BallistaConfig) -> Self {
         let inner = BallistaQueryPlanner::with_extension(scheduler, config, codec::logical());
         Self { inner, cluster: Arc::from(cluster) }

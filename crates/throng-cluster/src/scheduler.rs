@@ -42,7 +42,7 @@ pub struct SchedulerOptions {
     /// Time for which executors keep the shuffles and results of a finished job. The client must fetch its rows within
     /// it.
     pub keep_finished_seconds: u64,
-    /// Certificates and tokens. Without them everyone who reaches the port is served, in plain text.
+    /// Certificates and tokens. Without them anyone who can reach the port is served, in plain text.
     pub security: Option<Security>,
 }
 
@@ -162,7 +162,7 @@ fn not_bound(address: SocketAddr, error: &std::io::Error) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("listening on {address}: {error}; is another process there?"))
 }
 
-/// An error of Ballista's server, whose text has only addresses and connections.
+/// Converts an error of Ballista's server, whose text mentions only addresses and connections.
 fn broken(error: &BallistaError) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("the scheduler has ended: {error}"))
 }

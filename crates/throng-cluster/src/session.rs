@@ -74,9 +74,9 @@ impl SessionOptions {
     }
 }
 
-/// Returns a session whose queries run on a compute cluster. Tables and views are registered here; their files are read
-/// by the scheduler and the executors, each with the credentials of its own environment. Connects on the first query; to a
-/// secured cluster also before, and fails if the cluster and this process do not accept each other.
+/// Returns a session whose queries run on a compute cluster. Tables and views are registered here; their files are read by
+/// the scheduler and the executors, each with the credentials of its own environment. Connects on the first query; to a
+/// secured cluster already here, and fails if the cluster and this process do not accept each other.
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
     let security = options.security.as_ref();

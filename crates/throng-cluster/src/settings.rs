@@ -62,14 +62,14 @@ pub(crate) fn secured(security: Option<&Security>) -> SessionConfig {
     }
 }
 
-/// Returns what makes these settings in a server.
+/// Returns the function that creates these settings in a server.
 pub(crate) fn producer(security: Option<&Security>) -> ConfigProducer {
     let security = security.cloned();
     Arc::new(move || secured(security.as_ref()))
 }
 
-/// Returns who gives tasks to executors: the scheduler, or in a secured cluster the executors themselves, because the
-/// server on which they would listen for tasks can't be secured.
+/// Returns the scheduling policy: the scheduler pushes tasks, except in a secured cluster, where executors poll for
+/// them, because the server on which they would listen for tasks can't be secured.
 pub(crate) fn scheduling_policy(security: Option<&Security>) -> TaskSchedulingPolicy {
     match security {
         None => TaskSchedulingPolicy::PushStaged,

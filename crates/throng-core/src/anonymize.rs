@@ -71,7 +71,8 @@ pub enum ClusterChoice {
     Mdav,
     /// Microaggregation with random seeds [Solanas 2008].
     RandomSeed,
-    /// Microaggregation that minimizes squared errors: growing, then local search in rounds. Does its own cutting.
+    /// Microaggregation that minimizes squared errors: growing, then local search in rounds. Partitions the table
+    /// itself.
     Centroid,
     /// As many classes as possible: EnhancedPKClustering where the sensitive values limit the number of classes, and
     /// GreedyPKClustering elsewhere.
@@ -165,13 +166,13 @@ impl Method {
         // Leaves that no clustering refines are cut as long as a cut is allowed.
         let is_final = self.cluster == ClusterChoice::None;
         let partition: Box<dyn PartitionMethod> = match self.partition {
-            // Only the starting point of the search, which crosses leaf borders.
+            // Leaves are only the starting point of the search, which crosses leaf boundaries.
             PartitionChoice::None if self.cluster == ClusterChoice::Search => {
                 Box::new(Mondrian::for_clustering(privacy))
             }
             PartitionChoice::None => Box::new(NoPartition),
             PartitionChoice::Incognito => Box::new(Incognito),
-            // Its search would cross the borders of Mondrian.
+            // Its search would cross Mondrian's leaf boundaries.
             PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(NoPartition),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
             PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering(privacy)),

@@ -107,7 +107,7 @@ impl QuasiSpec {
     }
 
     /// Returns the specification of [`BLOCK_COLUMN`]: its values are never generalized, rows without one are suppressed, and
-    /// nothing of it is released.
+    /// it is not released.
     pub fn block() -> Self {
         Self { nulls: Nulls::Suppress, limit: Some(Limit::Level(0)), ..Self::plain(BLOCK_COLUMN) }
     }
@@ -117,7 +117,7 @@ impl QuasiSpec {
         self.name == BLOCK_COLUMN
     }
 
-    /// Returns the names of the columns it has in the release.
+    /// Returns the names of its columns in the release.
     pub fn released_names(&self) -> Vec<String> {
         match self.is_hidden() {
             true => Vec::new(),
@@ -141,7 +141,8 @@ pub struct SensitiveSpec {
     pub name: String,
     /// Sensitive codings that the privacy models need; at least one.
     pub facets: Vec<SensitiveCoding>,
-    /// Which values count as one or for nothing, whatever the coding. Categories are not affected: they list values.
+    /// Which values count as equal and which are not counted, for any coding. Categories are not affected: they list
+    /// values.
     pub look_alikes: LookAlikeRule,
 }
 
@@ -176,7 +177,7 @@ pub enum SensitiveCoding {
 }
 
 impl SensitiveCoding {
-    /// Returns the name of the codes, for reports.
+    /// Returns the name of the coded unit, for reports.
     pub fn counted(&self) -> &'static str {
         match self {
             Self::Values | Self::Leaves(_) => "values",
@@ -224,26 +225,26 @@ impl Categories {
     }
 }
 
-/// A sensitive category. A value belongs to the category that lists it, or else to that with the longest prefix of its text,
-/// or else to that with its band.
+/// A sensitive category. A value belongs to the category that lists it, or else to the one with the longest prefix of its
+/// text, or else to the one whose band contains it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Category {
     /// Name that is released.
     pub name: String,
     /// Its values as text.
     pub values: Vec<String>,
-    /// Beginnings of the texts of its values; none is empty.
+    /// Prefixes of the texts of its values; none is empty.
     pub prefixes: Vec<String>,
     /// Bands of its numbers or dates; no two of all categories overlap.
     pub bands: Vec<ValueBand>,
 }
 
-/// Numbers from one border on and below the other, either of which may be infinite. Dates are days since 1970.
+/// A half-open range of numbers; either end may be infinite. Dates are days since 1970.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueBand {
-    /// The least number of the band.
+    /// Inclusive lower end.
     pub from: f64,
-    /// The least number above the band.
+    /// Exclusive upper end.
     pub below: f64,
 }
 

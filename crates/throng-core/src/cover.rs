@@ -1,9 +1,8 @@
-//! Covers: released intervals end at the borders of a fixed grid in place of values of the table.
+//! Covers: released intervals end at the borders of a fixed grid instead of values of the table.
 //!
-//! An interval that is as tight as its rows can be names two of them: its ends are values that are there, and often
-//! only one row has them. A cover rounds both ends outwards to a grid that is stated in the policy, so that the ends
-//! depend on the grid alone. A class whose rows all have one value is released as that value, since at least k rows
-//! share it.
+//! The tightest interval around some rows identifies two of them: its ends are values that occur, and often only one
+//! row has them. A cover rounds both ends outwards to a grid that is stated in the policy, so the ends depend on the
+//! grid alone. A class whose rows all have one value is released as that value, since at least k rows share it.
 //!
 //! ```text
 //!  grid 5      20      25      30      35
@@ -12,7 +11,7 @@
 //!              [--------------]                 covered [20-29]
 //! ```
 //!
-//! Borders become positions of the domain that no row has, so that losses, limits and labels need no case of their own.
+//! Borders become positions of the domain that no row has, so losses, limits and labels need no special case.
 
 use arrow::array::{Array, ArrayRef, Float64Array};
 use arrow::compute::cast;
@@ -89,7 +88,7 @@ pub(crate) fn cover(values: &ArrayRef, grid: CoverGrid, limit: Option<&Limit>) -
     arrange(&numbers, &cells, f64::total_cmp, with_borders)
 }
 
-/// Sorts values and borders, and finds each of them again.
+/// Sorts values and borders, and returns the index of each.
 fn arrange<T: Copy>(
     numbers: &[T],
     cells: &[(T, T)],
@@ -145,27 +144,27 @@ fn whole_cells(
     numbers.iter().map(|number| in_band(*number)).collect()
 }
 
-/// Returns the lower and the upper border of the cell of each real number, as the type can hold them.
+/// Returns the lower and the upper border of the cell of each real number, as representable in the type.
 fn real_cells(numbers: &[f64], grid: CoverGrid, data_type: &DataType) -> Option<Vec<(f64, f64)>> {
     let CoverGrid::Width { width, origin } = grid else { return None };
     let precision = precision(data_type);
     let border = |at: f64| held(tidy(origin + at * width), data_type);
     let cell = |number: f64| {
         let at = step(number, origin, width, precision);
-        // Where borders are closer than numbers of this size can represent there is no grid.
+        // There is no grid where borders are closer together than numbers of this magnitude can represent.
         if number.abs() >= EXACT || at.abs() >= EXACT || border(at) == border(at + 1.0) {
             return None;
         }
         // A number within rounding of a border may lie on either side of it.
         let lower = [at, at - 1.0].map(border).into_iter().find(|lower| *lower <= number)?;
         let upper = [at, at + 1.0].map(border).into_iter().find(|upper| *upper >= number && *upper > lower)?;
-        // A zero below has the sign of the number, so that it is not after it in the order of the values.
+        // A lower border of zero takes the sign of the number, so that it does not sort after it.
         Some((if lower == number { number } else { lower }, upper))
     };
     numbers.iter().map(|number| cell(*number)).collect()
 }
 
-/// Returns the number as a type of fewer bits holds it.
+/// Rounds the number to a type of fewer bits.
 fn held(number: f64, data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => half::f16::from_f64(number).to_f64(),
@@ -174,7 +173,8 @@ fn held(number: f64, data_type: &DataType) -> f64 {
     }
 }
 
-/// Returns the units of a type in 1, or in a day for dates and timestamps; `None` for types without a least difference.
+/// Returns the number of units of a type in 1, or in a day for dates and timestamps; `None` for types without a
+/// smallest difference.
 fn units(data_type: &DataType) -> Option<f64> {
     match data_type {
         DataType::Date64 | DataType::Timestamp(TimeUnit::Millisecond, _) => Some(86.4e6),
@@ -189,7 +189,7 @@ fn units(data_type: &DataType) -> Option<f64> {
     }
 }
 
-/// Returns the least and the greatest number of a type, in its units.
+/// Returns the minimum and maximum of a type, in its units.
 fn extent(data_type: &DataType) -> Option<(i128, i128)> {
     Some(match data_type {
         DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
@@ -220,7 +220,7 @@ fn first_at_or_above(border: f64, units: f64) -> i128 {
     whole(border, units).unwrap_or_else(|| (border * units).ceil() as i128)
 }
 
-/// Returns the first and the last day of the part of the calendar that has a day, all counted from 1970.
+/// Returns the first and the last day of the calendar part that contains a day, all counted from 1970.
 fn part_of(day: i128, part: DatePart) -> Option<(i128, i128)> {
     let seconds = i64::try_from(day.checked_mul(86_400)?).ok()?;
     let date = DateTime::from_timestamp(seconds, 0)?.date_naive();

@@ -17,7 +17,7 @@ const FIVES: CoverGrid = CoverGrid::Width { width: 5.0, origin: 0.0 };
 fn cells(values: ArrayRef, grid: CoverGrid, limit: Option<&Limit>) -> Option<Vec<String>> {
     let CoveredValues { values: all, of_value, cells } = cover(&values, grid, limit)?;
     let (texts, of_values) = (labels(&all).unwrap(), labels(&values).unwrap());
-    // Values are where they are said to be.
+    // Every value is at its returned index.
     of_value.iter().zip(&of_values).for_each(|(at, text)| assert_eq!(texts[*at as usize], *text));
     let cell = |at: &u32| {
         let (lower, upper) = cells[*at as usize];
@@ -60,7 +60,7 @@ fn cells_are_cut_at_the_bands_of_a_limit() {
     let limit = bands(&[18.0, 64.5]);
     let expected = ["10..14", "15..17", "18..19", "18..19", "20..24", "60..64", "65..69"];
     assert_eq!(cells(values, FIVES, Some(&limit)).unwrap(), expected);
-    // 0.07 is not seven times a double that stands for 0.01.
+    // 0.07 is not seven times the double nearest to 0.01.
     let decimals = || Arc::new(Decimal128Array::from(vec![6, 7, 8]).with_precision_and_scale(5, 2).unwrap());
     let width = CoverGrid::Width { width: 0.05, origin: 0.0 };
     let expected = ["0.05..0.06", "0.07..0.09", "0.07..0.09"];
@@ -131,7 +131,7 @@ fn classes_show_the_grid_and_become_one_where_they_read_the_same() {
     let rows = covered(&[Some(21), Some(22), Some(23), Some(24), Some(30), Some(30), Some(26), Some(31)], None);
     let recoding = rows.recode(&[&[0, 1], &[2, 3], &[4, 5], &[6, 7]]);
     let texts: Vec<String> = released(&recoding).into_iter().flatten().collect();
-    // Two clusters with tight ends of their own are one class; thirty is shared by all rows of its class.
+    // Two clusters with different tight ends are one class; thirty is shared by all rows of its class.
     assert_eq!(texts, ["[20-24]", "[25-34]", "30"]);
     assert_eq!(recoding.class_rows(), [4, 2, 2]);
     // Losses are those of what is shown: 4 and 9 of the 14 from 20 to 34.

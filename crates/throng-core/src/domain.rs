@@ -3,8 +3,8 @@
 //! Numbers and dates are ordered by value, categories by the depth-first order of their hierarchy. A class is a
 //! bounding box of ranges `[lo, hi]`, one per column, and the algorithms need not distinguish the kinds of columns.
 //!
-//! The domain of a number with too many values for memory exists in [slices](PartialDomain) alone, each of which has the values
-//! that some rows need, in positions of its own.
+//! The domain of a number with too many values for memory exists only in [slices](PartialDomain), each of which has the values
+//! that some rows need, with its own positions.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub struct Domain {
     blocks: Option<Arc<[u32]>>,
     /// For each position the first and the last position of its cell of the grid; `None` without a cover.
     cells: Option<Arc<[(u32, u32)]>>,
-    /// The place of the positions in a larger domain, if this is a part of one.
+    /// The mapping of the positions to a larger domain, if this is a slice of one.
     slice: Option<PartialDomain>,
 }
 
-/// The values that positions stand for.
+/// The values that positions encode.
 #[derive(Clone, Debug)]
 pub enum DomainKind {
     /// Numbers, dates, times: the distinct values of the input in ascending order, with the borders of their cells if
@@ -127,12 +127,12 @@ impl Domain {
         Self { kind: DomainKind::Ordered { values, has_null }, loss, blocks: None, cells: None, slice: Some(slice) }
     }
 
-    /// Returns the place of the positions in a larger domain, if this is a slice of one.
+    /// Returns the mapping of the positions to a larger domain, if this is a slice of one.
     pub fn slice(&self) -> Option<&PartialDomain> {
         self.slice.as_ref()
     }
 
-    /// Returns a position as that of the whole domain.
+    /// Converts a position to one of the whole domain.
     pub fn in_whole(&self, position: u32) -> u32 {
         self.slice.as_ref().map_or(position, |slice| slice.in_whole(position))
     }
@@ -185,7 +185,8 @@ impl Domain {
     }
 
     /// Returns the positions to release for a class that spans `lo ..= hi`: with a cover, the borders of the cells of
-    /// the first and the last number. A single value is its own, and a class of null and numbers shows no ends.
+    /// the first and the last number. A single value is released as itself, and a class of null and numbers shows no
+    /// ends.
     pub fn covered(&self, lo: u32, hi: u32) -> (u32, u32) {
         match &self.cells {
             Some(cells) if lo < hi && Some(lo) != self.null_position() => (cells[lo as usize].0, cells[hi as usize].1),
@@ -289,8 +290,8 @@ fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
 enum Loss {
     /// Width over range; 1 for a range that mixes null and numbers.
     Width { coordinates: Arc<[f64]>, has_null: bool },
-    /// The same for a slice of a domain. The numbers begin with the first one of the whole domain, and `range` is that of the
-    /// whole domain.
+    /// The same for a slice of a domain. The numbers begin with the first one of the whole domain, and `range` is the range
+    /// of the whole domain.
     Scaled { numbers: NumericView, range: f64, has_null: bool },
     /// Extent of the lowest common ancestor.
     Ancestor(Arc<Tree>),

@@ -136,7 +136,8 @@ pub struct ColumnFeasibility {
     pub name: String,
     /// Counted unit: values, strong values or categories.
     pub counted: &'static str,
-    /// Number of distinct ones in the whole table, which is the highest feasible `p`. For lists that p itself, at most k.
+    /// Number of distinct ones in the whole table, which is the highest feasible `p`. For lists it is that `p` itself, at
+    /// most k.
     pub distinct: u64,
     /// Upper bound of the number of classes by the models of this column (Condition 2); zero if they are infeasible.
     pub max_classes: u64,

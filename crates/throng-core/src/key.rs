@@ -1,15 +1,15 @@
 //! The key of a release: every random choice is drawn from it.
 //!
 //! An intruder who knows all but one of the original rows could otherwise try each candidate for the last one, run the same
-//! algorithm and compare the output with the release. So nothing random may depend on public values alone: a
-//! [`ReleaseKey`] is derived from a secret and the seed of the policy, and each use derives a key of its own from it. The
-//! same secret and seed give the same release.
+//! algorithm and compare the output with the release. So nothing random may depend on public values alone: a [`ReleaseKey`]
+//! is derived from a secret and the seed of the policy, and each use derives a separate key from it. The same secret and
+//! seed give the same release.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// A 256-bit key. Its `Debug` output shows nothing of it.
+/// A 256-bit key. Its `Debug` output reveals nothing about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ReleaseKey([u8; 32]);
 
@@ -28,7 +28,7 @@ impl ReleaseKey {
         Self(*secret).derive("release", &seed.to_le_bytes())
     }
 
-    /// Returns a key that was derived elsewhere, as [`to_bytes`](Self::to_bytes) returned it.
+    /// Restores a key from the bytes that [`to_bytes`](Self::to_bytes) returned in another process.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

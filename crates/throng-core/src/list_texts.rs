@@ -1,7 +1,7 @@
 //! Sensitive columns of lists: each row carries the elements of its list.
 //!
-//! A survey sees a list as one text, with which it is interned, merged and sent as any text is: the distinct elements in ascending
-//! order, each as its length, a colon and its label. Nulls among the elements carry nothing; a list without elements is the empty text.
+//! A survey handles a list as one text, which is interned, merged and sent like any text: the distinct elements in ascending order,
+//! each as its length, a colon and its label. Null elements are left out; a list without elements is the empty text.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::datatypes::{DataType, FieldRef};
@@ -21,7 +21,8 @@ pub fn list_field(data_type: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// Returns the elements of all lists of a column, and the part of them that each row has; `None` for other types. Nulls have none.
+/// Returns the elements of all lists of a column, and the range of them that each row has; `None` for other types. Nulls have an
+/// empty range.
 pub(crate) fn list_parts(lists: &ArrayRef) -> Option<(ArrayRef, Vec<(usize, usize)>)> {
     let is_null = |row: usize| lists.is_null(row);
     let part = |row: usize, from: usize, len: usize| if is_null(row) { (0, 0) } else { (from, len) };

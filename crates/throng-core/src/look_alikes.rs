@@ -1,7 +1,7 @@
-//! Look-alikes: sensitive values that differ in bytes and not for a reader.
+//! Look-alikes: sensitive values that differ in bytes, but not for a reader.
 //!
 //! `HIV`, `hiv` and `HIV ` are one diagnosis, and a class that has nothing else discloses it. The *key* of a text is the text
-//! after these steps; texts with equal keys count as one value, and a text with an empty key counts for nothing:
+//! after these steps; texts with equal keys count as one value, and a text with an empty key is not counted:
 //!
 //! 1. invisible characters are removed: U+00AD, U+034F, U+061C, U+180E, U+200B to U+200F, U+202A to U+202E, U+2060 to U+206F,
 //!    U+FE00 to U+FE0F and U+FEFF;
@@ -22,12 +22,12 @@ use crate::dictionary_encode::is_text;
 use crate::error::{Result, kernel};
 use crate::numeric_view::{labels, linear_numbers};
 
-/// Which values of a sensitive column count as one, and which count for nothing. The released values do not depend on it.
+/// Which values of a sensitive column count as one, and which are not counted. The released values do not depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookAlikeRule {
-    /// Whether texts that look alike count as one value, and texts without a visible character for nothing.
+    /// Whether texts that look alike count as one value, and texts without a visible character are not counted.
     pub merges: bool,
-    /// Values that count for nothing, as text. A number is one of them if it equals one of them.
+    /// Values that are not counted, as text. Numbers are compared as numbers.
     pub missing: Arc<[String]>,
 }
 
@@ -44,12 +44,12 @@ impl LookAlikeRule {
         Self { merges: false, ..Self::default() }
     }
 
-    /// Returns whether the rule changes what values of this type count as.
+    /// Returns whether the rule affects how values of this type are counted.
     pub fn applies_to(&self, data_type: &DataType) -> bool {
         !self.missing.is_empty() || self.merges && is_text_type(data_type)
     }
 
-    /// Returns the key of a text: texts with equal keys count as one value, and `None` counts for nothing.
+    /// Returns the key of a text: texts with equal keys count as one value, and `None` means that it is not counted.
     pub(crate) fn key(&self, text: &str) -> Option<String> {
         if !self.merges {
             return (!self.missing.iter().any(|missing| missing == text)).then(|| text.to_owned());
@@ -59,7 +59,7 @@ impl LookAlikeRule {
         (!is_missing).then_some(key)
     }
 
-    /// Returns whether each of some values counts for nothing.
+    /// Returns for each value whether it is not counted.
     pub(crate) fn are_missing(&self, values: &ArrayRef) -> Result<Vec<bool>> {
         if !self.applies_to(values.data_type()) {
             return Ok(vec![false; values.len()]);
@@ -77,7 +77,7 @@ impl LookAlikeRule {
         Ok(texts.iter().enumerate().map(is_missing).collect())
     }
 
-    /// Returns a column in which every text is replaced by its key, and values that count for nothing are null.
+    /// Returns a column in which every text is replaced by its key, and values that are not counted are null.
     pub fn keys_of(&self, column: &ArrayRef) -> Result<ArrayRef> {
         if !self.applies_to(column.data_type()) {
             return Ok(Arc::clone(column));
@@ -99,7 +99,7 @@ impl LookAlikeRule {
     }
 }
 
-/// Whether values are text, also in a dictionary.
+/// Whether values are text, plain or dictionary-encoded.
 pub(crate) fn is_text_type(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_text_type(values),
@@ -124,7 +124,7 @@ pub fn look_alike_key(text: &str) -> String {
     normalizer.normalize(&key).trim_matches(is_end).to_owned()
 }
 
-/// Whether a character has no width and no meaning of its own.
+/// Whether a character has no width and no meaning by itself.
 fn is_invisible(mark: char) -> bool {
     matches!(
         mark,

@@ -9,8 +9,8 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, TimeUni
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-/// The values as they are written into a release. Null becomes the empty text; an instant is written in UTC. A value
-/// that has no text, such as a date beyond the calendar, is an error.
+/// Formats values as in a release. Null becomes the empty text; an instant is written in UTC. A value that can't be
+/// formatted, such as a date beyond the calendar, is an error.
 pub fn labels(values: &ArrayRef) -> Result<Vec<String>, ArrowError> {
     let values = match values.data_type() {
         DataType::Timestamp(unit, Some(_)) => &cast(values, &DataType::Timestamp(*unit, Some("+00:00".into())))?,
@@ -21,21 +21,21 @@ pub fn labels(values: &ArrayRef) -> Result<Vec<String>, ArrowError> {
     (0..values.len()).map(|row| formatter.value(row).try_to_string()).collect()
 }
 
-/// Ascending values on a line, as distances from the first of them; none when the type has no order of magnitude.
+/// Returns ascending values as distances from the first; `None` if the type is not numeric or temporal.
 ///
-/// Distances are taken before anything is rounded: nanoseconds since 1970 differ by less than a double can tell.
+/// Differences are computed before rounding, because a double can't distinguish nanoseconds since 1970.
 pub fn distances(values: &ArrayRef) -> Option<Vec<f64>> {
     let numbers = NumericView::of(values)?;
     Some((0..values.len() as u32).map(|index| numbers.distance(index)).collect())
 }
 
-/// Numbers as doubles; none for other types.
+/// Returns numbers as doubles; `None` for other types.
 pub fn coordinates(values: &ArrayRef) -> Option<Vec<f64>> {
     let numbers = values.data_type().is_numeric().then(|| cast(values, &DataType::Float64).ok())??;
     Some(numbers.as_primitive::<Float64Type>().values().to_vec())
 }
 
-/// Numbers as doubles, and dates and times as days since 1970; none for other types.
+/// Returns numbers as doubles, and dates and times as days since 1970; `None` for other types.
 pub fn linear_numbers(values: &ArrayRef) -> Option<Vec<f64>> {
     match values.data_type() {
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
@@ -54,31 +54,31 @@ pub fn linear_numbers(values: &ArrayRef) -> Option<Vec<f64>> {
     }
 }
 
-/// Ascending values as numbers, of which means can be taken.
+/// Ascending values as numbers, for computing means.
 #[derive(Clone, Debug)]
 pub enum NumericView {
-    /// Whole numbers of up to 64 bits.
+    /// Integers of up to 64 bits.
     Narrow(NarrowNumbers),
-    /// Whole numbers of more bits.
+    /// Wider integers.
     Wide(Vec<i128>),
-    /// All others.
+    /// All other numbers.
     Real(Vec<f64>),
 }
 
-/// Ascending whole numbers of up to 64 bits, with a sign or without.
+/// Ascending integers of up to 64 bits, signed or unsigned.
 #[derive(Clone, Debug)]
 pub struct NarrowNumbers {
-    /// The first of them.
+    /// The smallest value.
     least: i128,
     bits: ScalarBuffer<i64>,
 }
 
-/// The mean of some values, not yet in their type.
+/// The mean of some values, before conversion to their type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mean {
-    /// Of whole numbers, rounded.
+    /// Of integers, rounded.
     Whole(i128),
-    /// Of all others.
+    /// Of all other numbers.
     Real(f64),
 }
 
@@ -93,14 +93,15 @@ impl NarrowNumbers {
         Some(Self { least: bits.first().map_or(0, |first| i128::from(*first)), bits })
     }
 
-    /// How far a number is from the first, which is the least: so the difference of bits is right even where it overflows.
+    /// Returns the distance of a number from the first one. That is the smallest, so the wrapping difference is exact even
+    /// if a signed one would overflow.
     #[inline]
     pub fn distance(&self, index: u32) -> u64 {
         self.bits[index as usize].wrapping_sub(self.bits[0]).cast_unsigned()
     }
 
-    /// The mean of numbers as far as this from the first, with the rows that have each; none without rows. Halves are
-    /// rounded up.
+    /// Returns the mean of numbers, given as pairs of distance from the first one and row count; `None` without rows.
+    /// Halves are rounded up.
     pub fn mean(&self, distances: impl Iterator<Item = (u64, u64)>) -> Option<Mean> {
         let (mut sum, mut total) = (0_u128, 0_u64);
         for (distance, rows) in distances {
@@ -114,7 +115,7 @@ impl NarrowNumbers {
 }
 
 impl NumericView {
-    /// The numbers of ascending values; none for types without an order of magnitude.
+    /// Returns the numbers of ascending values; `None` for types that are not numeric or temporal.
     pub fn of(values: &ArrayRef) -> Option<Self> {
         if let Some(narrow) = NarrowNumbers::of(values) {
             return Some(Self::Narrow(narrow));
@@ -122,20 +123,19 @@ impl NumericView {
         integers(values).map(Self::Wide).or_else(|| coordinates(values).map(Self::Real))
     }
 
-    /// How far a value is from the first, on a scale that is the same for all of them.
+    /// Returns the distance of a value from the first one, on a scale common to all values.
     #[inline]
     pub fn distance(&self, index: u32) -> f64 {
         match self {
             Self::Narrow(numbers) => numbers.distance(index) as f64,
-            // Right even where it overflows, too. The scale of decimals is the same for all of them and goes away in every
-            // ratio.
+            // Exact even if it wraps. The scale of decimals is common to all values and cancels out in ratios.
             Self::Wide(numbers) => numbers[index as usize].wrapping_sub(numbers[0]).cast_unsigned() as f64,
-            // Halves, because two finite numbers may be infinitely far apart.
+            // Halves, because the difference of two finite numbers may overflow.
             Self::Real(numbers) => numbers[index as usize] / 2.0 - numbers[0] / 2.0,
         }
     }
 
-    /// The mean of ascending values, as indices with the rows that have each; none without values.
+    /// Returns the mean of ascending values, given as pairs of index and row count; `None` without values.
     pub fn mean(&self, list: &[(u32, u64)]) -> Option<Mean> {
         match self {
             Self::Narrow(numbers) => numbers.mean(list.iter().map(|(index, rows)| (numbers.distance(*index), *rows))),
@@ -145,7 +145,7 @@ impl NumericView {
     }
 }
 
-/// Means in the type of their values; null where there is none. None for types without a mean.
+/// Converts means to the type of their values, null where there is none. Returns `None` for types without a mean.
 pub fn from_means(means: impl Iterator<Item = Option<Mean>>, data_type: &DataType) -> Option<ArrayRef> {
     if data_type.is_floating() {
         let real = |mean: Mean| match mean {
@@ -162,7 +162,7 @@ pub fn from_means(means: impl Iterator<Item = Option<Mean>>, data_type: &DataTyp
     from_integers(means.map(whole).collect::<Option<Vec<_>>>()?, data_type)
 }
 
-/// The other way round than [`integers`]. What the type can't hold becomes null.
+/// Inverse of [`integers`]. Numbers that the type can't hold become null.
 pub fn from_integers(integers: Vec<Option<i128>>, data_type: &DataType) -> Option<ArrayRef> {
     match data_type {
         DataType::Decimal128(precision, scale)
@@ -195,7 +195,7 @@ fn mean_of_reals(numbers: &[f64], list: &[(u32, u64)]) -> Option<f64> {
     } else {
         list.iter().map(|(index, rows)| number(*index) * (*rows as f64 / total as f64)).sum()
     };
-    // A zero has no sign that a reader would see.
+    // Normalize negative zero, whose sign a reader would see.
     Some(mean.clamp(first, last) + 0.0)
 }
 
@@ -219,7 +219,8 @@ fn mean_of_wide(numbers: &[i128], list: &[(u32, u64)]) -> Option<i128> {
     Some(first + rounded)
 }
 
-/// Values that are counted one by one, as whole numbers: of the unit for dates and times, unscaled for decimals.
+/// Returns the values of discrete types as integers: in the unit of the type for dates and times, unscaled for
+/// decimals.
 pub fn integers(values: &ArrayRef) -> Option<Vec<i128>> {
     use DataType::*;
     if let Some(numbers) = with_sign(values) {
@@ -235,7 +236,7 @@ pub fn integers(values: &ArrayRef) -> Option<Vec<i128>> {
     }
 }
 
-/// The same for types of up to 64 bits with a sign.
+/// The same for signed types of up to 64 bits.
 fn with_sign(values: &ArrayRef) -> Option<Int64Array> {
     use DataType::*;
     let wide = |array: &ArrayRef| Some(cast(array, &Int64).ok()?.as_primitive::<Int64Type>().clone());

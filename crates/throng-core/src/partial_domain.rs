@@ -13,7 +13,7 @@ use crate::error::{CoreError, Result};
 use crate::numeric_view::NumericView;
 use crate::survey::order_keys;
 
-/// What is known of a domain whose values are not in memory.
+/// Facts about a domain whose values are not in memory.
 #[derive(Clone, Debug)]
 pub struct WholeDomain {
     column: String,
@@ -24,7 +24,7 @@ pub struct WholeDomain {
     has_null: bool,
 }
 
-/// The place of a slice in its whole domain.
+/// The mapping of a slice to its whole domain.
 #[derive(Clone, Debug)]
 pub struct PartialDomain {
     whole: Arc<WholeDomain>,
@@ -70,8 +70,8 @@ impl WholeDomain {
         self.sliced(positions, keys, true)
     }
 
-    /// Like [`WholeDomain::slice`], for as many values as the labels of all classes show: a third of the memory, and losses
-    /// take longer.
+    /// Like [`WholeDomain::slice`], for the values shown by the labels of all classes, which may be many: takes a third of
+    /// the memory, but losses are slower to compute.
     pub fn slice_of_labels(self: &Arc<Self>, positions: &[u32], keys: &[u64]) -> Result<Domain> {
         self.sliced(positions, keys, false)
     }
@@ -82,7 +82,7 @@ impl WholeDomain {
             data_type: self.data_type.to_string(),
             role: "quasi-identifier with intervals",
         };
-        // Distances are those from the first value, in units of the whole range.
+        // Distances are measured from the first value, in units of the whole range.
         let (first, last) = self.ends.unwrap_or_default();
         let with_ends = [first].into_iter().chain(keys.iter().copied()).chain([last]);
         let with_ends = order_keys::values(with_ends, &self.data_type)?.ok_or_else(unsupported)?;
@@ -101,12 +101,12 @@ impl PartialDomain {
         &self.whole
     }
 
-    /// Returns a position of the slice as that of the whole domain.
+    /// Converts a position of the slice to one of the whole domain.
     pub fn in_whole(&self, position: u32) -> u32 {
         self.positions[position as usize]
     }
 
-    /// Returns a position of the whole domain, which must be in the slice, as that of the slice.
+    /// Converts a position of the whole domain, which must be in the slice, to one of the slice.
     pub fn in_slice(&self, position: u32) -> u32 {
         self.positions.partition_point(|other| *other < position) as u32
     }

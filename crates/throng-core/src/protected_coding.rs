@@ -1,7 +1,8 @@
-//! Codes of sensitive values under protected labels of a hierarchy by rule: a mask, intervals or parts of the calendar.
+//! Codes of sensitive values under protected labels of a rule-based hierarchy: a mask, intervals or parts of the
+//! calendar.
 //!
 //! The strong value of a value is the highest protected label above it, or the value itself [Truta 2007, Def. 4]. Labels of a
-//! mask depend on the longest code of the table, and so a protected label stands for all codes with its visible characters,
+//! mask depend on the longest code of the table, so a protected label stands for all codes with its visible characters,
 //! however many are hidden.
 
 use arrow::array::{Array, ArrayRef};
@@ -14,7 +15,7 @@ use crate::hierarchy::{HierarchySpec, MaskSide, build_tree, label_range, mask_af
 use crate::look_alikes::{LookAlikeRule, is_text_type, look_alike_key};
 use crate::numeric_view::labels;
 
-/// What a value counts as: a protected label, by its index, or itself.
+/// The strong value of a value: a protected label, by its index, or the value itself.
 #[derive(PartialEq, Eq, Hash)]
 enum Strong {
     Label(usize),

@@ -1,4 +1,4 @@
-//! Draws at random which rows of a cell go to which of the classes that share it.
+//! Draws at random which rows of a shared cell go to which of its classes.
 //!
 //! A class that lacks rows borrows some of a cell that can spare them (its *lender*), and row-by-row algorithms cut a cell
 //! into several classes. Rows of one cell have the same quasi-identifiers, so no loss depends on which of them goes where,
@@ -19,9 +19,9 @@
 //!  prod 1 / (h_u - [u = v])!   which is proportional to   h_v
 //! ```
 //!
-//! so the posterior of `v` is its share `h_v / m` of the class: the intruder learns what every reader of the class sees
-//! and nothing more. With `r` own rows the same argument gives `prod C(h_u, V_u)` for a multiset `V` of own values: own rows
-//! are exchangeable with borrowed ones.
+//! so the posterior of `v` is its share `h_v / m` of the class: the intruder learns no more than every reader of the class
+//! sees. With `r` own rows the same argument gives `prod C(h_u, V_u)` for a multiset `V` of own values: own rows are
+//! exchangeable with borrowed ones.
 //!
 //! A draw must leave every class satisfied. Conditioning on that divides the weight of `v` by `Z_v`, the probability that a
 //! free draw satisfies the models if the own value is `v`. So the posterior is at most `1 / min Z` times the share; it is
@@ -30,8 +30,8 @@
 //! # How it is drawn
 //!
 //! The classes and cells that share rows form connected components, which are independent of each other. Within a
-//! component, one class after the other returns its rows of a cell to the class that has most of that cell, and draws as
-//! many again, until both satisfy the models (Gibbs sampling: each step leaves the uniform distribution over satisfying
+//! component, each class in turn returns its rows of a cell to the class that has most of that cell, and redraws the
+//! same number, until both satisfy the models (Gibbs sampling: each step leaves the uniform distribution over satisfying
 //! assignments unchanged).
 
 use rayon::prelude::*;
@@ -41,11 +41,11 @@ use crate::key::{KeyStream, ReleaseKey};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// How often every class draws its rows again. The first state follows a public rule, so one sweep is not enough where
-/// several classes share a cell.
+/// Number of times every class redraws its rows. The first state follows a public rule, so one sweep is not enough
+/// where several classes share a cell.
 const SWEEPS: usize = 4;
 
-/// After this many draws that leave a class unsatisfied it keeps the rows that it had.
+/// After this many draws that leave a class unsatisfied, it keeps its previous rows.
 const ATTEMPTS: usize = 256;
 
 /// The rows of one cell that are in one class.
@@ -58,10 +58,10 @@ struct Stake {
     rows: u32,
 }
 
-/// Memory per row of a shared cell while its component is drawn: the group of the row, and for few of them the exchange.
+/// Memory per row of a shared cell while its component is drawn: the group of the row, and for some rows the exchange.
 const SHARED_ROW_BYTES: usize = 2 * size_of::<u32>();
 
-/// Cells that several classes share, before it is drawn which of their rows go where.
+/// Cells that several classes share, before their rows are drawn.
 #[derive(Debug)]
 pub struct SharedCells {
     stakes: Vec<Stake>,
@@ -100,8 +100,8 @@ impl SharedCells {
     }
 }
 
-/// Merges classes that share a cell, until every class has whole cells. A merged class satisfies the models: all of them are closed
-/// under merging, at least.
+/// Merges classes that share a cell, until every class has whole cells. A merged class satisfies the models, all of which are
+/// closed under merging.
 pub(crate) fn merge_sharing(table: &Table, classes: Vec<Class>) -> Vec<Class> {
     let stakes = stakes(table, &classes);
     if stakes.is_empty() {
@@ -159,7 +159,7 @@ struct Component<'a> {
     table: &'a Table,
     privacy: &'a Privacy,
     cells: Vec<SharedCell>,
-    /// By number of the class, ascending.
+    /// Ascending by class number.
     classes: Vec<SharingClass>,
 }
 
@@ -168,7 +168,7 @@ struct SharedCell {
     cell: u32,
     /// The group of each row, class by class.
     rows: Vec<u32>,
-    /// Which class (an index into the classes of the component) has which of the rows.
+    /// Assignment of rows to classes, which are indices into the classes of the component.
     segments: Vec<Segment>,
 }
 
@@ -182,7 +182,7 @@ struct Segment {
 struct SharingClass {
     number: u32,
     tally: Tally,
-    /// The rows of cells that the class has to itself, which are not drawn.
+    /// Rows of cells that only this class has, which are not drawn.
     own: Vec<Portion>,
     cover: Option<Vec<(u32, u32)>>,
 }
@@ -244,7 +244,7 @@ impl<'a> Component<'a> {
         classes.into_iter().map(class).collect()
     }
 
-    /// Lets every class but the one with most rows of a cell exchange its rows with that one.
+    /// Lets every class except the one with most rows of a cell exchange rows with that one.
     fn draw_cell(&mut self, cell: usize, random: &mut KeyStream) {
         let segments = self.cells[cell].segments.clone();
         let most =
@@ -260,7 +260,7 @@ impl<'a> Component<'a> {
         let others = giving.end - giving.start;
         let mut swaps: Vec<(usize, usize)> = Vec::with_capacity(drawing.end - drawing.start);
         for _ in 0..ATTEMPTS {
-            // A partial Fisher-Yates shuffle of both segments, of which the first rows are those of the class.
+            // A partial Fisher-Yates shuffle of both segments; the first rows become those of the class.
             for slot in drawing.start..drawing.end {
                 let own = drawing.end - slot;
                 let pick = random.below(own + others);

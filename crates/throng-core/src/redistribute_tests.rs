@@ -2,7 +2,7 @@ use super::*;
 use crate::cluster::ClusterMethod;
 use crate::test_tables::{interval, ints, survey, texts};
 
-/// A lonely person of age 0 beside a lender of age 1 with these counts of the values a, b, c, and so on.
+/// A single person of age 0 and a lender of age 1 with these counts of the values a, b, c, and so on.
 fn lonely(own: &str, lender: &[u32], k: u64, p: u64) -> (crate::test_tables::Surveyed, Privacy) {
     let names = ["a", "b", "c", "d", "e", "f"];
     let mut ages = vec![0];
@@ -16,7 +16,7 @@ fn lonely(own: &str, lender: &[u32], k: u64, p: u64) -> (crate::test_tables::Sur
     (survey(&[(interval("age"), ints(&ages))], &[texts(&values)]), Privacy::p_sensitive_k_anonymity(k, p, 1))
 }
 
-/// The histogram of the class of the lonely person, as counts of a, b, c, and so on.
+/// The histogram of the class of the single person, as counts of a, b, c, and so on.
 fn drawn(rows: &crate::test_tables::Surveyed, privacy: &Privacy, secret: u64) -> Vec<u32> {
     let leaf: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let mut classes = crate::cluster::Greedy::default().cluster(&leaf, &rows.table, privacy);
@@ -52,7 +52,7 @@ fn choose(from: u32, of: u32) -> f64 {
 
 #[test]
 fn borrowed_rows_are_a_uniform_draw_of_the_lender() {
-    // Four of twelve rows: hypergeometric. The own value and the two that p asks for are there whatever is drawn.
+    // Four of twelve rows: hypergeometric. The person's own value and the two that p requires are always present.
     let found = distribution("a", &[6, 4, 2], 5, 1, 6000);
     for (histogram, share) in &found {
         let lent = [histogram[0] - 1, histogram[1], histogram[2]];
@@ -66,7 +66,7 @@ fn borrowed_rows_are_a_uniform_draw_of_the_lender() {
 #[test]
 fn the_value_of_a_lonely_person_is_no_more_likely_than_its_share_of_the_class() {
     // Worlds: all values of thirty people of age 1 and one of age 0, of whom 12 + 10 + 9 have a, b, c; the intruder knows
-    // that, and sees the class. All worlds are alike, so the lonely person has a in 12 of 31 of them, and so on.
+    // that, and sees the class. All worlds are equally likely, so the single person has a in 12 of 31 of them, and so on.
     let total = [12_u32, 10, 9];
     let mut joint: std::collections::BTreeMap<Vec<u32>, [f64; 3]> = std::collections::BTreeMap::new();
     for (own, name) in ["a", "b", "c"].iter().enumerate() {

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A string is hashed once per batch and dictionary entry ([`DictionaryEncoder`]) and a number in a few instructions,
-//! so that rows need not be serialized. The finalizer mixes the lanes: without it the sum over all rows would not
-//! detect two rows that exchanged a value.
+//! so rows need not be serialized. The finalizer mixes the lanes: without it the sum over all rows would not detect two
+//! rows that exchanged a value.
 
 use std::sync::Arc;
 

@@ -17,9 +17,9 @@ use crate::model::SINGLE;
 use crate::numeric_view::{labels, linear_numbers};
 use crate::protected_coding::codes_by_rule;
 
-/// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by
-/// category, depending on the sensitive coding; values that count for nothing have the code [`NULL`]. `rows` has the number of
-/// rows of each value, which only units need.
+/// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by category,
+/// depending on the sensitive coding; values that are not counted have the code [`NULL`]. `rows` has the number of rows of
+/// each value, which only units need.
 pub(crate) fn codes(
     facet: &SensitiveCoding,
     rule: &LookAlikeRule,
@@ -80,7 +80,8 @@ pub(crate) fn tree_of_codes(
     Ok(CodeTree::new(&tree, &nodes))
 }
 
-/// Returns whether each value counts for nothing among the leaves of a hierarchy. A tree lists the values that count.
+/// Returns for each value whether it is not counted among the leaves of a hierarchy. A tree lists the values that
+/// count.
 fn are_missing_leaves(hierarchy: &HierarchySpec, rule: &LookAlikeRule, values: &ArrayRef) -> Result<Vec<bool>> {
     match hierarchy {
         HierarchySpec::Tree(_) => Ok(vec![false; values.len()]),

@@ -28,13 +28,13 @@ pub struct QuasiColumn {
 pub struct SensitiveColumn {
     /// Column name in the input.
     pub name: String,
-    /// The kind of thing a code stands for: values, strong values or categories.
+    /// What a code stands for: values, strong values or categories.
     pub counted: &'static str,
     /// Number of codes, without null. Some of them may not occur.
     pub distinct: u32,
     /// Number behind each code, for numbers and dates whose codes are values.
     pub numbers: Option<Arc<[f64]>>,
-    /// Hierarchy of the codes, for columns whose values are compared by one.
+    /// Hierarchy of the codes, for columns whose values are compared by a hierarchy.
     pub tree: Option<Arc<CodeTree>>,
     /// Elements of each code, ascending, for columns of lists.
     pub elements: Option<Arc<[Arc<[u32]>]>>,

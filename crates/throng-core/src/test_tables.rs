@@ -15,7 +15,7 @@ use crate::recode::Recoding;
 use crate::survey::{SUPPRESSED, Survey, SurveySpec};
 use crate::table::Table;
 
-/// Properties run with a fixed seed, so that a failure comes back in every run.
+/// Properties run with a fixed seed, so failures are reproducible.
 pub(crate) fn cases(cases: u32) -> Config {
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(0x7468_726f_6e67), ..Config::default() }
 }
@@ -72,7 +72,7 @@ pub(crate) fn maybe_texts(values: &[Option<&str>]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// A table with the group of each row that went in.
+/// A table with the group of each input row.
 #[derive(Debug)]
 pub(crate) struct Surveyed {
     pub(crate) table: Table,
@@ -131,7 +131,7 @@ pub(crate) fn paper_table_1() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     (quasi, vec![texts(&illness), income])
 }
 
-/// Table 1 with one AIDS swapped for another illness.
+/// Table 1 with one AIDS replaced by another illness.
 pub(crate) fn paper_table_1_corrected() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     let (quasi, mut sensitive) = paper_table_1();
     let mut illness: Vec<&str> = sensitive[0].as_string::<i32>().iter().flatten().collect();
@@ -165,19 +165,20 @@ pub(crate) fn set_partitions(n: usize) -> Vec<Vec<Vec<usize>>> {
     partitions
 }
 
-/// What a class shows in the first released column of a quasi-identifier.
+/// Returns the released value of a class in the first released column of a quasi-identifier.
 pub(crate) fn shown(recoding: &Recoding, class: u32, column: usize) -> Option<String> {
     let array = recoding.columns()[column].columns[0].1.as_string::<i32>();
     let label = recoding.label(class, column) as usize;
     array.is_valid(label).then(|| array.value(label).to_owned())
 }
 
-/// What all classes show in one column, in their order.
+/// Returns the released values of all classes in one column, in their order.
 pub(crate) fn all_shown(recoding: &Recoding, column: usize) -> Vec<Option<String>> {
     (0..recoding.class_rows().len() as u32).map(|class| shown(recoding, class, column)).collect()
 }
 
-/// The thirteen columns of the Census data of 1,080 rows, which is no part of the project; says so when it is not there.
+/// The thirteen columns of the Census data of 1,080 rows, which is not part of the project; reports that the test is
+/// skipped if it is missing.
 pub(crate) fn census_or_skip() -> Option<Vec<Vec<f64>>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/census-1080.csv");
     let Ok(text) = std::fs::read_to_string(path) else {

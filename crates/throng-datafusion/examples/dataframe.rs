@@ -1,4 +1,4 @@
-//! A pipeline of DataFrames that ends in a release: prepare, anonymize, go on with what may be seen.
+//! A DataFrame pipeline that ends in a release: prepare, anonymize, continue with the released rows.
 //!
 //! `cargo run -p throng-datafusion --example dataframe`
 
@@ -25,7 +25,7 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let staff = ctx
         .sql("SELECT value AS id, 18 + value * 13 % 47 AS age, value * 29 % 41 AS hours FROM generate_series(1, 500)");
 
-    // Whatever has to happen to single rows happens before.
+    // Operations on single rows must come first.
     let prepared = staff.await?.filter(col("hours").gt(lit(4)))?.select(vec![
         col("age"),
         (col("id") % lit(6)).alias("salary_band"),

@@ -10,7 +10,7 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display();
 
-    // Somebody writes the files, and the policy beside them.
+    // The owner writes the files, and the policy next to them.
     let owner = SessionContext::new();
     let people = "SELECT value AS id, 20 + value * 31 % 55 AS age, ['low', 'middle', 'high'][1 + value % 3] AS income
                   FROM generate_series(1, 300)";
@@ -24,7 +24,7 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     "#;
     std::fs::write(folder.path().join("policy.toml"), policy)?;
 
-    // Somebody else gets a session in which the people are there as a release, and in no other way.
+    // The analyst gets a session in which the people are available only as a release.
     let analyst = SessionContext::new();
     throng_datafusion::register_all(&analyst);
     analyst

@@ -48,14 +48,14 @@ impl Anonymizer {
         Ok(Self { policy, binding, input, schema, key, part_sizes, expected_rows: None, most_proposals: u32::MAX })
     }
 
-    /// Sets about how many rows the input has, by which a refusal of memory tells how much all of them would take. By default
-    /// that is known from the statistics of the plan, if it has any.
+    /// Sets the approximate number of input rows, from which an out-of-memory error estimates the memory for all of them. The
+    /// default is taken from the statistics of the plan, if it has any.
     pub fn with_expected_rows(self, expected_rows: Option<u64>) -> Self {
         Self { expected_rows, ..self }
     }
 
     /// Lets a table whose blocks are its classes be cut into parts between them, so that memory follows the largest part. Cells
-    /// and borrowed rows are counted part by part then.
+    /// and borrowed rows are then counted part by part.
     pub(crate) fn cut_between_blocks(self) -> Self {
         Self { part_sizes: PartSizes { between_blocks: true, ..self.part_sizes }, ..self }
     }
@@ -66,8 +66,8 @@ impl Anonymizer {
         Self { part_sizes, ..self }
     }
 
-    /// Returns the same for emissions of a stream. The limit of suppressed rows is checked over all of them, and their search is as
-    /// short as that of the whole input would be.
+    /// Returns an anonymizer for the emissions of a stream. The suppression limit is checked over all of them, and their search is
+    /// as short as that of the whole input would be.
     pub(crate) fn for_emissions(&self) -> Self {
         let binding = Binding { suppression_limit: None, ..self.binding.as_ref().clone() };
         Self { binding: Arc::new(binding), most_proposals: EMISSION_PROPOSALS, ..self.clone() }

@@ -1,5 +1,5 @@
-//! Canonical types of released columns: no dictionaries, no views, no wide offsets of text, no metadata of the input, and no
-//! type that Parquet stores only as a hint for Arrow, since other readers would see bare integers.
+//! Canonical types of released columns: no dictionaries, no views, no 64-bit offsets, no metadata of the input, and no type
+//! that Parquet stores only as a hint for Arrow, since other readers would see bare integers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use datafusion::arrow::datatypes::{
 
 use crate::AnonymizeError;
 
-/// Returns the field with its canonical type, also inside nested types, and without metadata.
+/// Returns the field with its canonical type, recursively for nested types, and without metadata.
 pub fn to_canonical_field(field: &Field) -> Field {
     Field::new(field.name(), canonical_type(field.data_type()), field.is_nullable()).with_metadata(HashMap::new())
 }
@@ -24,7 +24,7 @@ fn to_canonical_ref(field: &FieldRef) -> FieldRef {
 
 fn canonical_type(data_type: &DataType) -> DataType {
     match data_type {
-        // The length of offsets is a matter of how rows were batched, and Parquet has none.
+        // The width of offsets depends on how rows were batched, and Parquet has none.
         DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
         DataType::BinaryView | DataType::LargeBinary => DataType::Binary,
         // Parquet has no unit coarser than milliseconds.
@@ -43,7 +43,8 @@ fn canonical_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// The values in plain form. A value that the plain type can't hold is an error: none becomes null or another value.
+/// Casts the values to the canonical type. A value that the type can't hold is an error: none becomes null or another
+/// value.
 pub fn to_canonical_array(array: &ArrayRef) -> Result<ArrayRef, AnonymizeError> {
     let data_type = canonical_type(array.data_type());
     if &data_type == array.data_type() {
@@ -53,8 +54,8 @@ pub fn to_canonical_array(array: &ArrayRef) -> Result<ArrayRef, AnonymizeError> 
     cast_with_options(array, &data_type, &options).map_err(|source| AnonymizeError::Kernel("cast", source))
 }
 
-/// Whether a release can hold all values of a column, also of nested ones. Arrow lets a time or a decimal be larger than
-/// its type says, and Parquet would write other digits in its place.
+/// Whether a release can hold all values of a column, including nested ones. Arrow allows a time or a decimal to exceed
+/// the range of its type, and Parquet would write different digits.
 pub(crate) fn fits_canonical(array: &dyn Array) -> bool {
     match array.data_type() {
         DataType::Decimal32(precision, _) => is_within::<Decimal32Type>(array, *precision),

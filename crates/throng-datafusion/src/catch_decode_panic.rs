@@ -1,7 +1,7 @@
 //! Turns panics of file decoders into errors.
 //!
 //! On invalid bytes, some decoders overflow, slice out of bounds or fail an assertion instead of returning an error.
-//! Catching the panic makes a damaged file fail the query and not the process.
+//! Catching the panic makes a damaged file fail the query instead of the process.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -48,7 +48,8 @@ pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBat
     catch_panics_of(rows, None)
 }
 
-/// The rows of a scan of these files; `DecodePanic` with their name when its decoder panics, also at the beginning.
+/// Returns the rows of a scan of these files. If its decoder panics, even while the scan is opened, the error is a
+/// `DecodePanic` with their name.
 pub(crate) fn catch_scan_panics(
     files: &Arc<str>,
     scan: impl FnOnce() -> Result<SendableRecordBatchStream>,
@@ -64,7 +65,7 @@ fn catch_panics_of(rows: SendableRecordBatchStream, files: Option<Arc<str>>) -> 
     let guarded = futures::stream::poll_fn(move |context| {
         let Some(stream) = &mut rows else { return Poll::Ready(None) };
         poll_decoder(|| stream.poll_next_unpin(context), files.as_ref()).unwrap_or_else(|error| {
-            // What panicked is in an unknown state, and is not asked again.
+            // The decoder is in an unknown state after a panic, and is not polled again.
             rows = None;
             Poll::Ready(Some(Err(error)))
         })

@@ -1,8 +1,8 @@
 //! The group of the recoding that each group of a snapshot belongs to, and the classes of its rows.
 //!
-//! A snapshot has groups per chunk, and the same group may be in many chunks. If the table is not cut, one list says
-//! which group of the recoding each of them is. If it is cut into parts, there is no list of all groups: what a part
-//! needs is stored when its classes have been formed, and read again when its rows are assigned.
+//! A snapshot has groups per chunk, and the same group may be in many chunks. If the table is not cut, one list maps
+//! each of them to its group of the recoding. If it is cut into parts, there is no list of all groups: the mapping of a
+//! part is stored when its classes have been formed, and read again when its rows are assigned.
 //!
 //! ```text
 //!  chunk by chunk   part_of   the part of each group of the chunk

@@ -51,7 +51,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Forms the classes of all parts. The table of a part is passed to `hand_on` when it is no longer needed.
+    /// Forms the classes of all parts. The table of a part is passed to `hand_on` when it is no longer needed here.
     pub(crate) fn of(
         anonymizer: &Anonymizer,
         snapshot: &Snapshot,
@@ -64,7 +64,7 @@ impl Classes {
         let work = PartJob::new(anonymizer, parts, &snapshot.workspace, progress);
         let mut gathered = GatheredClasses::new(&groups.domains, &snapshot.workspace);
         gathered.spilled = Arc::clone(snapshot.spilled());
-        // Where rows were spilled, memory is needed for the classes.
+        // If rows were spilled, the memory is reserved for the classes.
         let memory = if snapshot.is_spilled() { 0 } else { snapshot.workspace.memory_for_rows() / 4 };
         let allowance = SharedQuota::new(memory);
         let mut formed = FormedGroups::new(&snapshot.workspace, &allowance);
@@ -115,7 +115,7 @@ impl Classes {
     }
 }
 
-/// Computes the lower bound that the policy asks for. Classes of other releases cross the borders of parts, so a table
+/// Computes the lower bound that the policy requests. Classes of other releases may cross part boundaries, so a table
 /// of several parts has none.
 fn bound_of(anonymizer: &Anonymizer, table: &Table, privacy: &Privacy, workspace: &Resources) -> Option<LowerBound> {
     let may_continue = || workspace.may_continue();
@@ -231,8 +231,8 @@ impl GatheredClasses {
         self.recoder.building_size() + self.counted.marginals.size()
     }
 
-    /// Fails if the recoding of the classes so far could not be built, once the `freed` bytes of a part are free: better
-    /// now than when all classes have been formed.
+    /// Fails early if the recoding of the classes so far could not be built after the `freed` bytes of a part are
+    /// released.
     fn check_room(&self, workspace: &Resources, freed: usize) -> Result<(), AnonymizeError> {
         let probe = workspace.reservation("classes to come");
         reserve(&probe, self.building_size().saturating_sub(self.reservation.size() + freed), WHAT)
@@ -305,7 +305,7 @@ pub(crate) struct PartJob<'a> {
     progress: &'a dyn Progress,
     /// Time budget of the local search in each part, if the policy sets one.
     time: Option<Duration>,
-    /// If there are several parts, stages are not reported for each of them.
+    /// With several parts, stages are not reported for each of them.
     is_one_of_several: bool,
 }
 

@@ -50,7 +50,7 @@ pub enum AnonymizeError {
     Memory {
         /// The part of the work that did not fit.
         part: &'static str,
-        /// Size in bytes that the pool would need at least to go on, if it is known.
+        /// Minimum size in bytes that the pool would need to continue, if known.
         least: Option<u64>,
     },
     /// The verifier rejected a release before any of its rows was emitted. This is a bug in Throng.
@@ -58,7 +58,7 @@ pub enum AnonymizeError {
         "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
     )]
     Refused(&'static str),
-    /// The host's examiner has refused a release before any of its rows was emitted, or failed. See
+    /// The host's examiner refused a release before any of its rows was emitted, or failed. See
     /// [`ReleaseExaminer`](crate::ReleaseExaminer).
     #[error(transparent)]
     Examined(Box<dyn std::error::Error + Send + Sync>),
@@ -68,10 +68,10 @@ pub enum AnonymizeError {
     /// An object could not be written to or read from an object store.
     #[error("a store failed while the release was made")]
     Store(#[source] datafusion::object_store::Error),
-    /// The input contains rows that were not there when it was surveyed.
+    /// The input contains rows that were not present when it was surveyed.
     #[error("the input has changed while it was read; try again")]
     Changed,
-    /// A stream was asked for its rows a second time.
+    /// A stream was read a second time.
     #[error(
         "the stream was read before; read again, its rows could be released in other classes, and both releases together \
          disclose more than one. Keep what a query returns in a table of its own (CREATE TABLE ... AS), or register the input \
@@ -126,7 +126,7 @@ fn too_much_exposed(alone: f64, with_quasi: f64, limit: f64) -> String {
 }
 
 impl AnonymizeError {
-    /// Raises the size that a pool would need to at least `least`, if this is a refusal of one.
+    /// Raises the size that a pool would need to at least `least`, if this is an out-of-memory error.
     pub(crate) fn with_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
         match self {
             Self::Memory { part, least: known } => {
@@ -136,7 +136,7 @@ impl AnonymizeError {
         }
     }
 
-    /// Sets the size that a pool would need, if it is known and this is a refusal of one.
+    /// Sets the size that a pool would need, if it is known and this is an out-of-memory error.
     pub(crate) fn replace_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
         match self {
             Self::Memory { part, least: known } => Self::Memory { part, least: least().or(known) },
@@ -144,7 +144,7 @@ impl AnonymizeError {
         }
     }
 
-    /// Raises the size that a pool would need by `more`, if this is a refusal of one.
+    /// Raises the size that a pool would need by `more`, if this is an out-of-memory error.
     pub(crate) fn plus_least(self, more: impl FnOnce() -> Option<u64>) -> Self {
         match self {
             Self::Memory { part, least: known } => {

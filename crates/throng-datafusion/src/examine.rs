@@ -1,4 +1,4 @@
-//! The seam for what a host examines of a verified release before the first of its rows leaves.
+//! Extension point: a host examines a verified release before the first of its rows is emitted.
 
 use std::error::Error;
 use std::fmt;
@@ -23,10 +23,10 @@ pub trait ExamineRelease: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Box<dyn Error + Send + Sync>>>;
 }
 
-/// What examines the releases of a session, as an extension of its configuration (`SessionConfig::with_extension`).
+/// The examiner of the releases of a session, as an extension of its configuration (`SessionConfig::with_extension`).
 ///
-/// A session without it refuses policies with limits on the finished release, because nobody would look at it. The input is read a
-/// second time: a table that can be read only once can't be released under such a policy.
+/// A session without it refuses policies with limits on the finished release, because nothing would check them. The input is read
+/// a second time: a table that can be read only once can't be released under such a policy.
 #[derive(Clone)]
 pub struct ReleaseExaminer(Arc<dyn ExamineRelease>);
 

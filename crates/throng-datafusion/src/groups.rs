@@ -33,7 +33,8 @@ use crate::snapshot::{Snapshot, number_batch, pack, tuple_schema, unpack};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 use crate::spilled_values::ChunkValues;
 
-/// When a table is cut into parts, and their size. The same for every table, since the release depends on it.
+/// Threshold above which a table is cut into parts, and the size of parts. The same for every table, since the release
+/// depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartSizes {
     /// Maximum number of groups in a table that is not cut.
@@ -121,7 +122,7 @@ impl Groups {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
         }
         let mut grouping = HashGrouping::new(&domains, most);
-        // What all groups or the largest sample of them would take, so that a refusal asks for enough at once.
+        // The memory of all groups or of their largest sample, so that an out-of-memory error reports enough at once.
         let all = (count_of(snapshot, most) * (domains.width() * size_of::<u32>() + GROUPING_BYTES)) as u64;
         let least = all + snapshot.values_size() as u64;
         let (mut numbers, mut count) = (Vec::new(), 0);
@@ -265,7 +266,7 @@ impl Groups {
     /// Returns the tuples of a part, to form its classes in another task. Fails if there is only one part.
     pub(crate) fn tuples(&self, part: usize) -> Result<CountedTuples, AnonymizeError> {
         match &self.parts[part] {
-            // Tasks elsewhere know the whole domains.
+            // Remote tasks have the whole domains.
             GroupedPart::Stored(stored) if self.domains.slices().next().is_none() => {
                 tuples(stored, self.domains.width())
             }
@@ -348,7 +349,7 @@ fn tuples(stored: &BufferedBatches, width: usize) -> Result<CountedTuples, Anony
     Ok(tuples)
 }
 
-/// Reserves the memory to sort this many groups. Returns whether there is as much.
+/// Reserves the memory to sort this many groups. Returns whether it could be reserved.
 fn has_room(reservation: &MemoryReservation, groups: usize, domains: &Domains) -> bool {
     reservation.try_resize(groups * SortGrouping::group_bytes(domains)).is_ok()
 }
@@ -418,7 +419,7 @@ fn route(
     parts: &RoutingTree,
 ) -> Result<(Vec<GroupedPart>, BufferedBatches), AnonymizeError> {
     let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
-    // Where rows were spilled, memory is needed for what can't be.
+    // If rows were spilled, memory is reserved for state that can't be spilled.
     let allowance = SharedQuota::new(if snapshot.is_spilled() { 0 } else { workspace.memory_for_rows() / 2 });
     let store = |name| SpillBuffer::new(workspace, tuple_schema(), &allowance, name);
     let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store("parts")).collect();

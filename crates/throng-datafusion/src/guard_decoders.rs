@@ -1,6 +1,6 @@
-//! Optimizer rule: a panic of a decoder is an error of the scan.
+//! Optimizer rule: turns a panic of a decoder into an error of the scan.
 //!
-//! An engine decodes files in tasks of its own wherever a node above the scan repartitions, sorts or joins, so that a guard
+//! The engine decodes files in separate tasks wherever a node above the scan repartitions, sorts or joins, so a guard
 //! around the rows of a query is too late: the task has ended, and the panic hook has reported it. This rule puts the guard
 //! directly above each scan of files.
 

@@ -1,14 +1,14 @@
-//! Refusals of a memory pool that state how much would do.
+//! Out-of-memory errors of a pool that state how much memory would suffice.
 //!
-//! The engine passes a refusal on as text, and decides by its kind whether it spills. So the size is written into the text
-//! by the pool, and read back where the error is reported.
+//! The engine propagates such an error as text, and decides by its kind whether to spill. So the pool writes the size into
+//! the text, and it is parsed where the error is reported.
 
 use datafusion::error::DataFusionError;
 
 const BEFORE: &str = "the memory pool would need ";
 const AFTER: &str = " bytes";
 
-/// Returns the error of a pool that would need `least` bytes in total to go on.
+/// Returns the error of a pool that would need `least` bytes in total to continue.
 pub fn memory_refusal(least: usize) -> DataFusionError {
     DataFusionError::ResourcesExhausted(format!("{BEFORE}{least}{AFTER}"))
 }

@@ -1,4 +1,4 @@
-//! Tables that are opaque to the optimizer: what a query asks of their rows is applied above their plan, and never below.
+//! Tables that are opaque to the optimizer: projections, filters and limits are applied above their plan, never below.
 
 use std::sync::Arc;
 

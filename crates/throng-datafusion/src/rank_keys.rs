@@ -31,12 +31,13 @@ const BATCH: usize = 2048;
 /// Divisor of the memory for rows: the share that ranking uses.
 const SHARE: usize = 4;
 
-/// Least and most entries of a run, and most runs: each run and each range is an open file, with a batch in memory.
+/// Minimum and maximum number of entries per run, and maximum number of runs: each run and each range is an open file,
+/// with a batch in memory.
 const LEAST_RUN: usize = 1 << 14;
 const MOST_RUN: usize = 1 << 20;
 const MOST_RUNS: usize = 192;
 
-/// Memory per entry of a run: key and arrival, and as numbers to be written.
+/// Memory per entry of a run: key and arrival, and the same as numbers to be written.
 const ENTRY_BYTES: usize = 16 + 12;
 
 /// Name of the resource in the out-of-memory error.

@@ -19,15 +19,16 @@ use crate::memory_refusal::least_in;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum EngineFailure<'a> {
-    /// Storage or the network failed, also below a decoder.
+    /// Storage or the network failed, possibly beneath a decoder.
     Storage(&'a object_store::Error),
     /// A text file can't be split into lines, because a quoted value is not terminated.
     UnterminatedQuote,
     /// A Parquet file can't be read.
     Parquet(ParquetDamage),
-    /// A decoder panicked. The name of the file, or of the files of its scan, where it is known.
+    /// A decoder panicked. Holds the name of the file, or of the files of its scan, if known.
     DecoderPanic(Option<&'a str>),
-    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. Counted from one, where it is known.
+    /// A line of a CSV file has a different number of fields from the first, or is not UTF-8. Holds the 1-based line number,
+    /// if known.
     CsvLine(Option<u64>),
     /// A value of a text file does not fit the type of its column. Column and line are 0-based, if known.
     TextValue(Option<(u64, u64)>),
@@ -39,11 +40,11 @@ pub enum EngineFailure<'a> {
     DivideByZero,
     /// A result is too large for its type.
     Overflow,
-    /// The memory pool of the session is exhausted. The size in bytes that the pool would need at least, if it is known.
+    /// The memory pool of the session is exhausted. Holds the minimum size in bytes that the pool would need, if known.
     Memory(Option<u64>),
     /// Reading or writing a local file failed.
     Io(io::ErrorKind),
-    /// The engine reports a bug of its own.
+    /// The engine reports an internal error.
     Internal,
     /// Anything else.
     Other,

@@ -16,8 +16,8 @@ use crate::functions::{
 /// | in SQL | what it is |
 /// |---|---|
 /// | `anonymize('table', 'policy')` | the release of a table, as a table |
-/// | `anonymize_stream('table', 'policy')` | the release of a stream, whose rows leave while others still arrive |
-/// | `privacy_check('table', 'policy')` | what a release promises, and whether it does |
+/// | `anonymize_stream('table', 'policy')` | the release of a stream, whose rows are emitted while others still arrive |
+/// | `privacy_check('table', 'policy')` | the requirements on a release, and whether it meets them |
 /// | `CREATE EXTERNAL TABLE ... STORED AS THRONG` | files of which only a release can be queried |
 /// | `generalize(value, 'hierarchy', level)` | a value as a level of a hierarchy shows it |
 /// | `k_anonymity(q1, ...)` | the size of the smallest class |

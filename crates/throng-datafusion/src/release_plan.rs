@@ -42,7 +42,7 @@ impl std::fmt::Debug for ReleasePlan {
     }
 }
 
-/// How the group of a row is found.
+/// How the group of a row is looked up.
 pub(crate) enum GroupLookup {
     /// By the survey that the plan was made from: the group of each group of each chunk, in the order of streams and
     /// chunks.
@@ -109,7 +109,7 @@ impl ReleasePlan {
     }
 
     /// Returns the group of each group of each chunk of a snapshot, in the order of streams and chunks. Fails if a row
-    /// was not there when the plan was made.
+    /// was not present when the plan was made.
     pub(crate) fn groups_of(&self, snapshot: &mut Snapshot) -> Result<Cow<'_, [u32]>, AnonymizeError> {
         let index = match &self.groups {
             GroupLookup::BySurvey(group_of) => return Ok(Cow::Borrowed(group_of)),

@@ -67,8 +67,8 @@ impl Resources {
         }
     }
 
-    /// Returns the size of a pool that leaves room for `bytes` beside buffered rows of this size, which use their share of it at
-    /// most. `None` if the pool is as large already.
+    /// Returns the size of a pool that leaves room for `bytes` next to buffered rows of this size, which use at most their share
+    /// of it. `None` if the pool is already that large.
     pub(crate) fn least_beside_rows(&self, bytes: usize, rows: usize) -> Option<u64> {
         let least = bytes.saturating_add(rows.min(bytes / (ROWS_SHARE - 1)));
         match self.runtime.memory_pool.memory_limit() {

@@ -1,8 +1,8 @@
-//! The methods that plan nodes with one input share.
+//! Methods shared by all plan nodes with one input.
 
 /// Implements the methods of [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) that are the same for every node
-/// with one input and no expressions of its own. `$input` is the field of the input; the node has a method
-/// `with_input(&self, input)` that returns it over another input.
+/// with one input and no expressions. `$input` is the field of the input; the node has a method `with_input(&self,
+/// input)` that returns it over another input.
 #[macro_export]
 macro_rules! single_input_methods {
     ($input:ident) => {

@@ -113,15 +113,15 @@ struct SnapshotColumns {
     allowance: SharedQuota,
     /// Memory that the values of one column of one stream may use before they are spilled.
     most_values: usize,
-    /// About the number of rows of each stream, if it is known.
+    /// Approximate number of rows of each stream, if known.
     stream_rows: Option<u64>,
     /// Number of streams.
     streams: usize,
 }
 
 impl Snapshot {
-    /// Reads all rows of a plan, its partitions in parallel. `seed` keys the row hash. `expected_rows` is about their number, if it
-    /// is known.
+    /// Reads all rows of a plan, its partitions in parallel. `seed` keys the row hash. `expected_rows` is their approximate number,
+    /// if known.
     pub(crate) async fn read(
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
@@ -325,7 +325,7 @@ fn domain_bytes(values: usize, bytes: usize, groups: usize, width: usize) -> usi
     merging_bytes(values, bytes).max(bytes + values * VALUE_BYTES + grouped)
 }
 
-/// Most rows and bytes of a stream that are projected: a file may declare any number.
+/// Maximum number of rows and bytes of a stream in projections: a file may declare any number.
 const MOST_ROWS: u64 = 1 << 40;
 const MOST_BYTES: usize = 1 << 48;
 
@@ -504,8 +504,8 @@ impl StreamSurvey {
         Ok(())
     }
 
-    /// Returns the size of a pool in which the domains of all rows would fit, if as many of the rows to come have new values as of
-    /// the last batch. `before` counts the values before that batch.
+    /// Returns the size of a pool in which the domains of all rows would fit, assuming that the remaining rows have new values at
+    /// the rate of the last batch. `before` counts the values before that batch.
     fn least(&self, reading: &SnapshotColumns, before: &[usize], batch_rows: usize) -> Option<u64> {
         let (stream_rows, streams) = (reading.stream_rows?.min(MOST_ROWS), reading.streams);
         let rest = stream_rows.saturating_sub(self.rows_read) as f64 / batch_rows.max(1) as f64;

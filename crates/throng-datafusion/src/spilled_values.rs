@@ -1,9 +1,9 @@
 //! Distinct values of numbers and dates that do not fit into memory.
 //!
 //! The survey of a stream returns the values of such a column as keys of the same order, at first all that it has seen and
-//! then those of each chunk, and renumbers them ([`KeyBuffer`]). Ranks of the keys over all streams
-//! ([`crate::rank_keys`]) are positions of the whole domain, which is not in memory at any time: a part of the table gets the
-//! values of its own rows, and the labels those that they show.
+//! then those of each chunk, and renumbers them ([`KeyBuffer`]). Ranks of the keys over all streams ([`crate::rank_keys`])
+//! are positions of the whole domain, which is never in memory as a whole: each part of the table gets the values of its own
+//! rows, and the labels get the values that they show.
 //!
 //! ```text
 //!  stream   keys   | of chunks 0..n | of chunk n | of chunk n + 1 | ...       in order of arrival
@@ -124,7 +124,7 @@ impl<'a> ChunkValues<'a> {
         Ok(Self { columns: of_columns, chunk: 0, ranks, keys })
     }
 
-    /// Goes to the next chunk.
+    /// Advances to the next chunk.
     pub(crate) fn advance(&mut self) -> Result<(), AnonymizeError> {
         for ((column, of_ranks), of_keys) in self.columns.iter_mut().zip(&mut self.ranks).zip(&mut self.keys) {
             if self.chunk == 0 || self.chunk >= column.from_chunk {

@@ -1,4 +1,4 @@
-//! Tests that tables whose quasi-identifiers are different for everybody are released alike, whether their values fit or not.
+//! Tests that tables with unique quasi-identifiers give the same release, whether or not their values fit in memory.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -62,7 +62,7 @@ impl AnonymizedTable {
         Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
     }
 
-    /// Sets about how many rows the input has; see [`Anonymizer::with_expected_rows`].
+    /// Sets the approximate number of input rows; see [`Anonymizer::with_expected_rows`].
     pub fn with_expected_rows(self, expected_rows: Option<u64>) -> Self {
         let anonymizer = self.anonymizer.as_ref().clone().with_expected_rows(expected_rows);
         Self { anonymizer: Arc::new(anonymizer), ..self }

@@ -24,7 +24,7 @@ use crate::progress::{NoProgress, Progress};
 use crate::release::{Facts, Release};
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 
-/// What a release must keep, and how it is read.
+/// The promise that a release must keep, and how the release is read.
 #[derive(Clone)]
 pub struct Verification {
     promise: Promise,
@@ -52,19 +52,19 @@ struct ExposureCheck {
     seed: u64,
 }
 
-/// What was counted in one stream.
+/// Counts of one stream.
 pub(crate) struct CountedRows {
     pub(crate) verifier: Verifier,
     pub(crate) checksum: Checksum,
     pub(crate) exposure: Option<ExposureSketch>,
 }
 
-/// What was found in a release.
+/// Findings about a release.
 #[derive(Clone, Debug)]
 pub struct VerifiedTable {
     /// Findings of the verifier.
     pub findings: Findings,
-    /// Checksum of the pass-through columns; that of no rows unless they are compared.
+    /// Checksum of the pass-through columns; the empty checksum unless they are compared.
     pub checksum: Checksum,
     /// Exposure by insensitive columns; `None` if there are none, or it was not measured.
     pub exposure: Option<InsensitiveExposure>,
@@ -199,7 +199,7 @@ impl Verification {
         Ok(Some(ExposureSketch::new(columns, *seed)?))
     }
 
-    /// Counts the rows of one stream. Classes are counted beside the checksum and the exposure of rows.
+    /// Counts the rows of one stream. Classes are counted in parallel with the checksum and the exposure of rows.
     pub(crate) async fn count(
         &self,
         schema: &Schema,
@@ -262,15 +262,15 @@ impl Verification {
     }
 }
 
-/// Batches that wait to be counted.
+/// Number of batches that are queued to be counted.
 const BATCHES_BETWEEN: usize = 2;
 
 /// Checksum and exposure of rows.
 struct ReleasedContent {
-    /// Hasher of the pass-through columns, and their places.
+    /// Hasher of the pass-through columns, and their indices.
     unchanged: Option<(RowHasher, Vec<usize>)>,
     checksum: Checksum,
-    /// Sketch, and the places of its columns.
+    /// Sketch, and the indices of its columns.
     exposure: Option<(ExposureSketch, Vec<usize>)>,
     columns: HashableColumns,
 }
@@ -288,7 +288,7 @@ impl ReleasedContent {
         Ok(())
     }
 
-    /// Returns the memory in bytes, about.
+    /// Returns the approximate memory in bytes.
     fn size(&self) -> usize {
         self.exposure.as_ref().map_or(0, |(sketch, _)| sketch.size())
     }
@@ -303,7 +303,7 @@ struct HashableColumns {
 }
 
 impl HashableColumns {
-    /// Begins another batch.
+    /// Resets the cache for another batch.
     fn clear(&mut self, columns: usize) {
         self.columns.clear();
         self.columns.resize(columns, None);

@@ -25,8 +25,8 @@ pub struct BoundedLoss {
     pub cluster: &'static str,
 }
 
-/// Forms the classes of a policy in memory, and computes a lower bound of the loss of any release. Without a time the bound
-/// takes a fixed amount of work.
+/// Forms the classes of a policy in memory, and computes a lower bound of the loss of any release. Without a time limit the
+/// bound takes a fixed amount of work.
 pub async fn bound(policy: &Policy, time: Option<Duration>, options: &JobOptions) -> Result<BoundedLoss, JobError> {
     let mut policy = policy.clone();
     policy.algorithm.bound = time.map_or(BoundSetting::On, BoundSetting::Time);

@@ -41,7 +41,7 @@ pub struct Checked {
     pub shortfalls: Vec<String>,
     /// Reasons why the release may protect less than it seems to.
     pub warnings: Vec<String>,
-    /// Number of people of the population, if the policy has a table of it that declares them.
+    /// Number of people in the population, if the policy has a population table that declares it.
     pub people: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ async fn look(
     Ok((checked, found, plan))
 }
 
-/// Warns of sensitive numbers whose values count as different however little they differ.
+/// Warns of sensitive numbers whose values count as different even if they are nearly equal.
 fn exact_numbers(binding: &Binding) -> impl Iterator<Item = String> {
     let has_range = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::ValueRange(_));
     let is_exact = move |column: &&BoundSensitive| {

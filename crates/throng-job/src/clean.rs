@@ -15,8 +15,8 @@ use crate::store_path::StorePath;
 /// Criteria for dead runs, and whether to remove their files.
 #[derive(Clone, Copy, Debug)]
 pub struct CleanOptions {
-    /// A run that has written nothing for this long is dead. On the local file system a free lock shows that at once,
-    /// and this age applies only where locks are not supported.
+    /// A run that has written nothing for this long is considered dead. On the local file system a free lock shows that
+    /// at once, and this age applies only where locks are not supported.
     pub older_than: Duration,
     /// List the orphans without removing them.
     pub dry_run: bool,
@@ -39,8 +39,8 @@ pub struct Cleaned {
     pub alive: usize,
 }
 
-/// Removes the orphans of dead runs at an output location; of a Delta table also the files of versions that were replaced longer
-/// ago than the table keeps them. Keeps the release, the files of live runs, and all other files.
+/// Removes the orphans of dead runs at an output location; for a Delta table also the files of replaced versions whose retention
+/// time has passed. Keeps the release, the files of live runs, and all other files.
 pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> Result<Cleaned, JobError> {
     let output = StorePath::parse_with(location, settings)?;
     if output.is_web() {

@@ -34,7 +34,7 @@ async fn output() -> StorePath {
     for name in OURS.iter().chain(&LEFTOVERS).chain(&OTHERS) {
         output.store.put(&output.child(&filled(name)).path, "data".into()).await.unwrap();
     }
-    // Lets time pass, so that every object has an age above zero.
+    // Sleeps, so that every object has an age above zero.
     std::thread::sleep(Duration::from_millis(2));
     output
 }

@@ -1,5 +1,5 @@
-//! Columns that weaken a promise: identifiers whose values repeat, insensitive columns that single rows out, and sensitive texts
-//! that look alike.
+//! Warnings about columns that weaken a promise: identifiers whose values repeat, insensitive columns that single rows out, and
+//! sensitive texts that look alike.
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::prelude::SessionContext;
@@ -17,10 +17,10 @@ use crate::error::JobError;
 use crate::input::JobInput;
 use crate::plural::plural;
 
-/// Distinct values of a column that are compared with each other at most.
+/// Maximum number of distinct values of a column that are compared with each other.
 const COMPARED_VALUES: usize = 1 << 18;
 
-/// Rows of the input that a run looks at for identifiers that repeat. `check` looks at all of them.
+/// Number of input rows that a run examines for identifiers that repeat. `check` examines all of them.
 pub(crate) const SAMPLED_ROWS: usize = 1 << 16;
 
 /// A column that is not released and has repeated values.
@@ -30,7 +30,7 @@ pub(crate) struct RepeatingIdentifier {
     rows: u64,
     distinct: u64,
     is_exact: bool,
-    /// Whether these are the first rows of more.
+    /// Whether only the first rows of the table were read.
     is_sampled: bool,
 }
 
@@ -50,7 +50,7 @@ impl RepeatingIdentifier {
 }
 
 /// Returns the columns that may identify people with several rows, if the policy names no unit: identifiers with repeated values,
-/// and other columns that are left out if their name and the number of their values suggest it. Looks at the first `most` rows.
+/// and other columns that are left out if their name and the number of their values suggest it. Reads the first `most` rows.
 pub(crate) async fn repeating_identifiers(
     policy: &Policy,
     binding: &Binding,
@@ -58,7 +58,7 @@ pub(crate) async fn repeating_identifiers(
     session: &SessionContext,
     most: Option<usize>,
 ) -> Vec<RepeatingIdentifier> {
-    // A series counts units by its ledger.
+    // A series counts units with its ledger.
     if binding.unit.is_some() || policy.series.is_some() || binding.dropped.is_empty() {
         return Vec::new();
     }
@@ -70,7 +70,7 @@ pub(crate) async fn repeating_identifiers(
     if names.is_empty() {
         return Vec::new();
     }
-    // Warnings are no reason to fail.
+    // An error here must not fail the job: these are only warnings.
     profiles(&names, input, session, most).await.map_or_else(
         |_| Vec::new(),
         |(profiles, read)| {

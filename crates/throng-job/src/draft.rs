@@ -46,7 +46,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     }
     match same_days(input.as_ref(), &session, draft.like_days()).await {
         Ok(pairs) => pairs.iter().for_each(|(earlier, later)| draft.set_same_days(earlier, later)),
-        // A time that is no day of the calendar can't be compared, and a draft is of use without the hint.
+        // Some times can't be converted to a calendar day, and a draft is useful without the hint.
         Err(_) => tracing::debug!("columns of dates could not be compared"),
     }
     let risk = match draft.quasi() {
@@ -60,7 +60,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
                 weight: None,
             };
             match risk_of(input.as_ref(), &session, &asked, options).await {
-                // A draft is of use without its risk, which may take as much memory as the table.
+                // A draft is useful without the risk, which may take as much memory as the table.
                 Err(error) if error.kind() == Kind::BadPolicy => {
                     tracing::warn!("the draft holds no risk: {error}");
                     None
@@ -73,7 +73,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     Ok(Draft { text, rows: draft.rows(), columns: draft.columns(), questions: draft.questions() })
 }
 
-/// Returns those of the pairs of columns that have the same day in every row.
+/// Returns the pairs of columns that have the same day in every row.
 async fn same_days(
     input: &dyn JobInput,
     session: &SessionContext,

@@ -144,8 +144,8 @@ impl JobError {
         Self::new(kind, format!("{doing}: {error}; {advice}"))
     }
 
-    /// An error of the local file system while a file or folder was created: where the folder above is missing, it can't be
-    /// created either.
+    /// Returns an error of the local file system while a file or folder was created. A missing parent folder is then not a
+    /// missing input.
     pub fn creating(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::NotFound => Self::new(Kind::BadPolicy, format!("{doing}: {error}; check the location")),
@@ -158,7 +158,7 @@ impl JobError {
         Self::new(Kind::Internal, format!("{what}; this is a bug, please report it with the policy and the schema"))
     }
 
-    /// A temporary file of this process could not be written or read.
+    /// Returns the error for a temporary file of this process that could not be written or read.
     pub(crate) fn temporary_file(error: &std::io::Error) -> Self {
         let text = format!("a temporary file failed ({}); free room in the folder for temporary files", error.kind());
         Self::new(Kind::TemporaryIo, text)
@@ -216,7 +216,7 @@ impl JobError {
         let kind = match error {
             Operator::Core(error) => return Self::from_core(error),
             Operator::Read(error) => return read(error),
-            // Our own gate in a session.
+            // Throng's own gate in a session.
             Operator::Examined(error) if error.is::<Self>() => {
                 return error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self::internal("an error was lost"));
             }

@@ -11,19 +11,19 @@ use crate::manifest::{MANIFEST, Manifest};
 use crate::plural::plural;
 use crate::store_path::StorePath;
 
-/// Tells that nothing was published, for messages of a refused delivery.
+/// States that nothing was published, for messages of a refused delivery.
 const STANDS: &str = "nothing is published, and a release that stands is left as it is";
 
-/// The guards of a policy, and the release that they compare with.
+/// The guards of a policy, and the release that they compare against.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeliveryGuards {
     guards: Guards,
-    /// Rows of the release at the output, if there is one and the policy limits the change.
+    /// Number of rows of the release at the output, if there is one and the policy limits the change.
     standing_rows: Option<u64>,
 }
 
 impl DeliveryGuards {
-    /// Reads what the guards of a policy need of the release at its output.
+    /// Reads the facts that the guards need from the release at the output of a policy.
     pub(crate) async fn of(policy: &Policy) -> Result<Self, JobError> {
         let guards = policy.privacy.guards;
         let standing_rows = match guards.max_rows_change {
@@ -36,13 +36,13 @@ impl DeliveryGuards {
         Ok(Self { guards, standing_rows })
     }
 
-    /// The guards of a release that has no output yet.
+    /// Returns the guards of a release that has no output yet.
     pub(crate) fn without_output(policy: &Policy) -> Self {
         Self { guards: policy.privacy.guards, standing_rows: None }
     }
 
-    /// Checks the rows that an input declares, before any of them is read. Fewer rows than declared may be released, so that
-    /// only a delivery that is too small can be refused here.
+    /// Checks the rows that an input declares, before any of them is read. Fewer rows than declared may be released, so only
+    /// a delivery that is too small can be refused here.
     pub(crate) fn check_declared(&self, rows: Option<u64>) -> Result<(), JobError> {
         let Some(rows) = rows else { return Ok(()) };
         self.check_delivered(rows)?;

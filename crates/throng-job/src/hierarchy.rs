@@ -98,7 +98,7 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
 /// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the column";
 
-/// Memory per value besides itself, in the set of values and when they are put in order.
+/// Memory per value besides the value itself, in the set of values and while they are sorted.
 const VALUE_BYTES: usize = 64;
 
 /// Returns the distinct values of the only column of a frame in ascending order, without null, within the memory of a session.
@@ -125,7 +125,7 @@ async fn collect_distinct(frame: DataFrame, session: &SessionContext) -> Result<
             bytes += row.len() + VALUE_BYTES;
             known.insert(row);
         }
-        // The values, and the array of them.
+        // For the values, and for the array built from them.
         memory.try_resize(2 * bytes)?;
     }
     let mut known: Vec<Box<[u8]>> = known.into_iter().collect();

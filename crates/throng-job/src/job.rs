@@ -249,7 +249,7 @@ async fn anonymize(
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
-    // A table of the host may cost a query to read once more.
+    // Rereading a table of the host may cost a query.
     let repeating = match options.table {
         Some(_) => Vec::new(),
         None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, Some(SAMPLED_ROWS)).await,
@@ -297,7 +297,7 @@ async fn anonymize(
     Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
 }
 
-/// Returns an error if a compute cluster is to read an input that only this process can.
+/// Returns an error if a compute cluster would have to read an input that only this process can.
 pub(crate) fn check_distributable(cluster: Option<&Cluster>, input: &dyn JobInput) -> Result<(), JobError> {
     if cluster.is_some() && !input.is_distributable() {
         let text = "an input with partition columns is read in one process; run the job without --cluster";
@@ -306,8 +306,8 @@ pub(crate) fn check_distributable(cluster: Option<&Cluster>, input: &dyn JobInpu
     Ok(())
 }
 
-/// Returns the digest by which a later run recognizes that nothing has changed. The version of a table of the population is not in
-/// it, so such a run has none.
+/// Returns the digest by which a later run recognizes that nothing has changed. It does not cover the version of a population
+/// table, so a run with one has no digest.
 fn digest_of_input(policy: &Policy, input: &dyn JobInput) -> Result<Option<String>, JobError> {
     let population = policy.privacy.population.as_ref().map(|population| &population.source);
     match (population, input.fingerprint()) {
@@ -361,7 +361,7 @@ async fn run_local(
     Ok(StagedFacts { facts, files, units, cluster: None })
 }
 
-/// Writes rows to their files. Their units, if they have some, go to a file of this process for verification.
+/// Writes rows to their files. Their units, if any, are written to a temporary file of this process for verification.
 async fn write_rows(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send + 'static,
     has_units: bool,
@@ -488,7 +488,7 @@ fn bind_input(policy: &Policy, session: &SessionContext, input: Arc<dyn JobInput
     Ok(BoundJob { input, table: table.with_expected_rows(Some(rows)) })
 }
 
-/// Returns the names of the columns that a release is made of.
+/// Returns the names of the columns from which a release is made.
 fn columns_read(table: &AnonymizedTable) -> Vec<&str> {
     let (anonymizer, schema) = (table.anonymizer(), table.anonymizer().input_schema());
     let names = anonymizer.columns_read().into_iter().map(|column| schema.field(column).name().as_str());

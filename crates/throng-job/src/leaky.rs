@@ -1,9 +1,9 @@
 //! A job that leaks on purpose, to show that the leak tests would detect it.
 //!
-//! Only with the feature `leaky`, which is off by default and fails to compile in an optimized build. Each leak is one
-//! that a careless change could introduce: metadata of the input goes into the metadata of the release, its name into
-//! the documents, its statistics (with identifiers in them) into a log, a note into the temporary folder, the text of
-//! an engine error into an error, and rows stay in input order (`throng-datafusion/src/leaky.rs`).
+//! Compiled only with the feature `leaky`, which is off by default and fails to compile in an optimized build. Each
+//! leak is one that a careless change could introduce: metadata of the input goes into the metadata of the release, its
+//! name into the documents, its statistics (with identifiers in them) into a log, a note into the temporary folder, the
+//! text of an engine error into an error, and rows stay in input order (`throng-datafusion/src/leaky.rs`).
 
 use std::sync::{Mutex, PoisonError};
 

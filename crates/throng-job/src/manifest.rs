@@ -38,12 +38,13 @@ pub struct Manifest {
     pub table_version: Option<u64>,
     /// The files of the release.
     pub files: Vec<FileEntry>,
-    /// What the release was appended from; `None` if it was made at once.
+    /// Input files of a release that was appended to; `None` for any other release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appended: Option<AppendedInputs>,
 }
 
-/// What a release was appended from. Digests are keyed: without the secret they can't be compared with those of a guess.
+/// Input files of a release that was appended to. Digests are keyed: without the secret they can't be compared with
+/// those of a guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendedInputs {
     /// Number of appends.

@@ -6,7 +6,8 @@
 //!                      └─ 3/8  transfers: batches, row groups and buffers of readers and writers, which no pool accounts for
 //! ```
 //!
-//! Batches and row groups have about the same size whatever a row weighs, and the limit decides how many there are at a time.
+//! Batches and row groups have about the same size regardless of the width of rows, and the limit decides how many are held
+//! at a time.
 
 use std::fmt;
 
@@ -18,13 +19,13 @@ use throng_datafusion::memory_refusal;
 
 use crate::error::{JobError, Kind};
 
-/// Memory of a process that has read no row yet.
+/// Memory of a process before it reads the first row.
 const PROCESS_BYTES: u64 = 120 << 20;
 
-/// Eighths of the rest of the limit that belong to the pool.
+/// Share of the rest of the limit that belongs to the pool, in eighths.
 const POOL_EIGHTHS: u64 = 5;
 
-/// The least memory limit with which a small table can be released.
+/// The smallest memory limit with which a small table can be released.
 pub const LEAST_MEMORY_LIMIT: u64 = 160 << 20;
 
 /// Returns the size of the pool of a process with this memory limit.
@@ -37,7 +38,7 @@ pub(crate) fn transfer_bytes(limit: u64) -> u64 {
     limit.saturating_sub(PROCESS_BYTES) / 8 * (8 - POOL_EIGHTHS)
 }
 
-/// Returns the memory for transfers beside a pool; `None` without a limit.
+/// Returns the memory for transfers in addition to a pool; `None` without a limit.
 pub(crate) fn transfer_bytes_beside(pool: &dyn MemoryPool) -> Option<u64> {
     match pool.memory_limit() {
         MemoryLimit::Finite(bytes) => Some(bytes as u64 / POOL_EIGHTHS * (8 - POOL_EIGHTHS)),
@@ -60,21 +61,21 @@ pub(crate) fn too_little_for_transfers(what: &str, bytes: u64) -> JobError {
     JobError::new(Kind::BadPolicy, format!("{text}; raise the memory limit (`--memory-limit`) to at least {limit}"))
 }
 
-/// Returns the limit of a process for this much memory besides its own, rounded up to a number that is easily written.
+/// Returns the limit of a process that needs this much memory besides its base usage, rounded up to a round number.
 fn limit_of(rest: u64) -> String {
     const STEP: u64 = 32 << 20;
     let bytes = (PROCESS_BYTES + rest).div_ceil(STEP) * STEP;
     format!("{}MiB", bytes >> 20)
 }
 
-/// A pool with a fixed size whose refusals state how much would do.
+/// A pool of fixed size whose out-of-memory errors state how much memory would suffice.
 #[derive(Debug)]
 pub(crate) struct SizedPool<P> {
     pool: P,
     size: usize,
 }
 
-/// Returns the pool of a job. Its stages spill by themselves, so that the first to ask is served first.
+/// Returns the pool of a job. Its stages spill by themselves, so requests are served in order of arrival.
 pub(crate) fn job_pool(limit: u64) -> SizedPool<GreedyMemoryPool> {
     let size = pool_bytes(limit) as usize;
     SizedPool { pool: GreedyMemoryPool::new(size), size }

@@ -1,4 +1,4 @@
-//! A table that stays open, for tools that look at its rows more than once.
+//! A table that stays open, for tools that read its rows more than once.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the sidecar says about privacy besides the findings of the verifier.
+//! Facts about privacy in the sidecar besides the findings of the verifier.
 
 use throng_core::exposure::InsensitiveExposure;
 use throng_policy::{Binding, LookAlikes};
@@ -6,7 +6,7 @@ use throng_report::document::{InsensitiveFacts, PrivacyFacts};
 
 use crate::guards::DeliveryGuards;
 
-/// Adds the guards, how look-alikes are counted, and what insensitive columns expose.
+/// Adds the guards, the counting of look-alikes, and the exposure by insensitive columns.
 pub(crate) fn complete(
     facts: &mut PrivacyFacts,
     binding: &Binding,

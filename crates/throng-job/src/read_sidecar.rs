@@ -25,7 +25,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
     })
 }
 
-/// Whether the path does not exist, or has a file in place of a folder.
+/// Whether the path does not exist, or has a file where a folder should be.
 fn is_nowhere(error: &object_store::Error) -> bool {
     let mut sources = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     matches!(error, object_store::Error::NotFound { .. })

@@ -22,7 +22,7 @@ use crate::staged_units::StagedUnits;
 use crate::store_path::StorePath;
 use crate::verify::examine;
 
-/// Streams are split between row groups and take different times; with several per thread, threads are evenly busy.
+/// Streams are split between row groups and take different times; several per thread keep all threads busy.
 const STREAMS_PER_THREAD: usize = 4;
 
 /// Staged files and the facts about their release.
@@ -144,7 +144,7 @@ async fn verify_here(
     Err(JobError::internal("a release was not read as a whole"))
 }
 
-/// Verifies in one stream, in the order in which rows were written, with the unit of each row beside it.
+/// Verifies in one stream, in the order in which rows were written, with the unit of each row.
 async fn verify_with_units(
     session: &SessionContext,
     input: &dyn JobInput,
@@ -163,7 +163,7 @@ async fn verify_with_units(
     Err(JobError::internal("a release was not read as a whole"))
 }
 
-/// Reads a stream in a task of its own, so that it is decoded while its rows are counted.
+/// Reads a stream in a separate task, so that it is decoded while its rows are counted.
 fn decode_ahead(mut stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
     let mut builder = RecordBatchReceiverStream::builder(stream.schema(), 2);
     let batches = builder.tx();

@@ -40,7 +40,7 @@ pub struct RiskOptions {
     pub threshold: f64,
     /// Share of the population that is in the table, if it is a sample.
     pub sampling_fraction: Option<SamplingFraction>,
-    /// Column of sampling weights: how many people of the population a row stands for. In place of a fraction.
+    /// Column of sampling weights: how many people of the population a row stands for. An alternative to a fraction.
     pub weight: Option<String>,
 }
 

@@ -53,7 +53,7 @@ fn with_runtime(config: SessionConfig, options: &JobOptions) -> Result<SessionCo
     Ok(guarded_context(config, Arc::new(runtime)))
 }
 
-/// A context in which a panic of a decoder is an error of the file, in whatever thread it is decoded.
+/// Returns a context in which a decoder panic on any thread becomes an error of the file.
 pub(crate) fn guarded_context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
     let state = SessionStateBuilder::new()
         .with_config(config)

@@ -12,8 +12,9 @@
 //!                              └────► object beside it ─► fetch: temporary file of the driver, the object is deleted
 //! ```
 //!
-//! In one process units are never in the staging place. On a compute cluster the machine that writes a file is not the one
-//! that verifies, so units are beside the attempts until the driver has fetched them, before anything is published.
+//! In one process units are never in the staging area. On a compute cluster the machine that writes a file is not the one
+//! that verifies, so units are stored next to the attempts until the driver has fetched them, before anything is
+//! published.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
@@ -41,10 +42,10 @@ pub(crate) struct StagedUnits {
     file: NamedTempFile,
 }
 
-/// Takes the units off rows while these are written.
+/// Splits units off rows while they are written.
 pub(crate) struct UnitWriter<W> {
     to: W,
-    /// Number that makes the next row without a unit a unit of its own.
+    /// Number that identifies the next row without a unit.
     unnamed: u64,
 }
 

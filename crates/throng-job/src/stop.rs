@@ -26,7 +26,7 @@ impl Stopper {
 }
 
 impl Stop {
-    /// Completes when the job should stop; never, if the stopper has been dropped.
+    /// Completes when the job should stop; never if the stopper was dropped.
     pub async fn asked(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|stop| *stop).await.is_err() {

@@ -24,9 +24,9 @@ struct StoreFamily {
     schemes: &'static [&'static str],
     /// Prefix of its environment variables.
     prefix: &'static str,
-    /// Variables that usually must be set.
+    /// Variables that usually have to be set.
     usual: &'static str,
-    /// Whether the client reads an option, by its name in small letters.
+    /// Whether the client supports an option, by its lowercase name.
     knows: fn(&str) -> bool,
     open: fn(&Url, Vec<(String, String)>, RetryConfig) -> OpenResult,
 }
@@ -97,7 +97,7 @@ fn open_in(
         options.extend(settings.endpoint.iter().map(|endpoint| ("endpoint".to_owned(), endpoint.clone())));
         options.extend(settings.region.iter().map(|region| ("region".to_owned(), region.clone())));
     }
-    // What comes later wins.
+    // Later options take precedence.
     for (name, value) in variables.filter(|(name, _)| name.starts_with(family.prefix)) {
         let key = name.to_ascii_lowercase();
         if (family.knows)(&key) {
@@ -120,7 +120,7 @@ fn text(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
 
-/// Sets those options that a builder knows.
+/// Sets the options that a builder supports.
 fn configured<B, K: FromStr>(builder: B, options: Vec<(String, String)>, set: fn(B, K, String) -> B) -> B {
     options.into_iter().fold(builder, |builder, (name, value)| match name.parse() {
         Ok(key) => set(builder, key, value),

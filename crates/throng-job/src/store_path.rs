@@ -38,7 +38,7 @@ pub(crate) struct Location {
 impl Location {
     /// Parses a local path, a URL, or a glob of either.
     pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
-        // A query of a web server is refused below, in other words.
+        // A query of a web server is refused below, with a different message.
         if !is_web(text) || !text.contains('?') {
             let refused = |error| JobError::new(Kind::BadPolicy, format!("a location {error}"));
             throng_policy::check_location(text).map_err(refused)?;

@@ -21,14 +21,14 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
     if ends_in(&["ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3", "BASE_URL", "AUTHORITY_HOST"]) {
         return endpoint_fault(value);
     }
-    // A key of a Google account is a document.
+    // The key of a Google service account is a JSON document.
     if !ends_in(&["SERVICE_ACCOUNT_KEY"]) && value.chars().any(char::is_control) {
         return Some("has a line break or another control character in its value; set it without");
     }
     if ends_in(&["REGION", "ACCOUNT_NAME"]) && !value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
         return Some("has a value with characters that no such name has; set it to letters, digits and dashes");
     }
-    // Paths may have any letters. All else goes into headers.
+    // Paths may contain any character. Everything else is put into headers.
     let is_path = ends_in(&["FILE", "PATH", "CREDENTIALS", "SERVICE_ACCOUNT"]);
     (!is_path && !value.is_ascii()).then_some("has a value with letters beyond ASCII; set it again")
 }

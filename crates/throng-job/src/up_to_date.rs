@@ -1,7 +1,7 @@
 //! Whether a run would reproduce the current release: same input, policy and version.
 //!
-//! The manifest has digests of the input and the policy of a release. In any doubt the answer is no, and the job runs:
-//! a file was removed or has another size, a release is incomplete, or the version of the input is unknown.
+//! The manifest has digests of the input and the policy of a release. If in doubt the answer is no, and the job runs: a
+//! file was removed or has another size, a release is incomplete, or the version of the input is unknown.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -43,7 +43,7 @@ pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobEr
     Ok(found.filter(|_| why.is_none()).map(|manifest| CurrentRelease { location: output.to_string(), manifest }))
 }
 
-/// Returns why a run of this policy would not reproduce the release that stands.
+/// Returns the reason why a run of this policy would not reproduce the current release.
 async fn difference(
     manifest: &Manifest,
     policy: &Policy,

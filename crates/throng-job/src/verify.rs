@@ -20,13 +20,13 @@ use crate::store_path::{Location, StorePath};
 use crate::verify_documents::check_documents;
 use crate::write::digest_of;
 
-/// Verifies a promise on any table: a file, a folder or a glob. Returns an error for a table with a column outside of
+/// Verifies a promise on any table: a file, a folder or a glob. Returns an error for a table with a column outside
 /// `columns`, if they are given.
 ///
-/// A folder with a manifest is a release: the listed files are read, and must have the listed sizes and digests. Other
-/// data files in the folder are an error, because readers of the folder would read them too. Of a release that was appended to,
-/// each append must keep the promise on its own; the findings are those of the first that does not, and else of all files. The
-/// manifest and the sidecar must be true of the rows.
+/// A folder with a manifest is a release: the listed files are read, and must have the listed sizes and digests. Other data
+/// files in the folder are an error, because readers of the folder would read them too. Of a release that was appended to, each
+/// append must keep the promise on its own; the findings are those of the first append that does not, or else of all files. The
+/// manifest and the sidecar must match the rows.
 pub async fn verify_release(
     locations: &[String],
     promise: Promise,
@@ -109,7 +109,7 @@ fn text_columns(promise: &Promise) -> Vec<String> {
 }
 
 /// Returns the files of each append of a release that was appended to, each of which keeps the promise on its own. A release
-/// that was made at once has none.
+/// that was not appended to has none.
 async fn appends_of(locations: &[String], settings: &Store) -> Result<Vec<Vec<InputFile>>, JobError> {
     let Some((place, manifest)) = release_at(locations, settings).await? else { return Ok(Vec::new()) };
     if manifest.appended.is_none() {
@@ -156,7 +156,7 @@ pub(crate) async fn release_at(
     if is_file {
         return Ok(None);
     }
-    // The folder of a Delta table also holds files of other versions, and is refused when its files are looked for.
+    // The folder of a Delta table also holds files of other versions, and is refused when its files are looked up.
     if DeltaLog::list(&place).await?.is_some() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Compares the documents of a release with its rows: what is published beside the data must be true of it.
+//! Compares the documents of a release with its rows: what is published with the data must match it.
 
 use object_store::ObjectStoreExt;
 use throng_core::verify::{Findings, Promise};
@@ -12,9 +12,9 @@ use crate::store_path::StorePath;
 /// Path of the sidecar below the output location.
 const SIDECAR: &str = "_throng/metrics.json";
 
-/// Returns an error if the manifest or the sidecar of a release says something else than was found in its rows. A release may
-/// be without a sidecar. Figures of classes are compared if the promise has the quasi-identifiers of the sidecar, and requirements
-/// if it asks for the same; of a release that was appended to, the sidecar describes the last append.
+/// Returns an error if the manifest or the sidecar of a release contradicts the findings in its rows. The sidecar may be missing.
+/// Figures of classes are compared if the promise has the same quasi-identifiers as the sidecar, and requirements if they are the
+/// same; the sidecar of a release that was appended to describes the last append.
 pub(crate) async fn check_documents(
     place: &StorePath,
     manifest: &Manifest,
@@ -72,7 +72,7 @@ fn difference(sidecar: &Sidecar, manifest: &Manifest, promise: &Promise, finding
     if sidecar.utility.classes != findings.classes {
         return Some("classes");
     }
-    // Units are not released, so that rows are counted here.
+    // Units are not released, so rows are counted here.
     if sidecar.privacy.counts == PrivacyUnit::Units {
         return None;
     }
@@ -85,7 +85,8 @@ fn difference(sidecar: &Sidecar, manifest: &Manifest, promise: &Promise, finding
     sidecar.privacy.requirements.iter().any(differs).then_some("requirements")
 }
 
-/// Whether the quasi-identifiers of a promise are those that a sidecar describes. Bounds are two columns of one.
+/// Whether the quasi-identifiers of a promise are those that a sidecar describes. With bounds, one quasi-identifier
+/// becomes two columns.
 fn has_quasi_identifiers(sidecar: &Sidecar, promise: &Promise) -> bool {
     let described = |name: &str| {
         let stem = name.strip_suffix("_min").or_else(|| name.strip_suffix("_max"));

@@ -1,4 +1,4 @@
-//! Every attack wins against a release that was made for it to win, and gains nothing from a sound one beside it.
+//! Every attack succeeds against a release built for it, and gains nothing from a sound one.
 
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ fn linkage_finds_the_row_of_a_person_who_is_alone() {
     let outcome = siege.outcome("linkage");
     assert!(outcome.release > 0.8 && outcome.gain > 8.0, "{outcome:?}");
     assert_eq!(outcome.bound, Some(1.0));
-    // k holds, and bounds what linkage can do.
+    // k holds, and bounds the success of linkage.
     let outcome = sound().outcome("linkage");
     assert!(outcome.gain < 0.1 && outcome.release <= outcome.bound.unwrap(), "{outcome:?}");
 }
@@ -119,7 +119,7 @@ fn similarity_reads_the_group_of_different_values() {
     let siege = Siege { spec: spec.clone(), original: people, ..Siege::default() };
     let outcome = siege.outcome("similarity");
     assert!(outcome.release == 1.0 && outcome.gain > 5.9, "{outcome:?}");
-    // Beside it, classes with values of all groups.
+    // For comparison, classes with values of all groups.
     let siege = Siege { spec, original: in_classes(|class, member| (class + member) % 24), ..Siege::default() };
     assert!(siege.outcome("similarity").gain < 1.2);
 }
@@ -138,7 +138,7 @@ fn background_knowledge_leaves_one_value_of_three() {
 
 #[test]
 fn background_knowledge_of_members_leaves_few_of_a_small_class() {
-    // Classes of six people with six values: five are known, and the last is left.
+    // Classes of six people with six values: five are known, so the last one follows.
     let people =
         people((0..600).map(|at| (20 + at / 6 % 60, format!("city {}", at / 360), format!("illness {}", at % 6))));
     let siege = Siege { spec: spec(10, 3), original: people, ..Siege::default() };
@@ -148,7 +148,7 @@ fn background_knowledge_of_members_leaves_few_of_a_small_class() {
 
 #[test]
 fn models_tell_members_of_a_class_apart() {
-    // Illness follows age. One city of four shows ages, and teaches; the others hide them.
+    // Illness follows age. One city of four shows ages, from which a model learns; the others hide them.
     let mut people = random_people(4000, 4, 1, 5);
     for person in &mut people {
         person.illness = if person.age < 50 { "flu" } else { "gout" }.to_owned();
@@ -177,10 +177,10 @@ fn minimality_reads_why_a_cell_was_generalized() {
     crowd.iter_mut().for_each(|person| person.label = "[30-31]".to_owned());
     let siege = Siege { spec: spec(10, 2), original: crowd, ..Siege::default() };
     let outcome = siege.outcome("minimality");
-    // The thirty others could have been a class, too; only for the twelve the inference is right.
+    // The thirty others could have been a class, too; the inference is right only for the twelve.
     assert!(outcome.details["cells_attacked"].as_u64() == Some(60), "{outcome:?}");
-    // Where the others are too few for k, all inferences are right: twelve of seventeen rows have the value, and only it can be that
-    // of twelve people.
+    // If the others are too few for k, all inferences are right: twelve of seventeen rows have the value, and only that value can
+    // belong to twelve people.
     let of_city = |city: i64| {
         (0..17).map(move |at| {
             let (age, illness) = if at < 12 { (30, city % 5) } else { (31, 5 + at % 5) };
@@ -192,7 +192,7 @@ fn minimality_reads_why_a_cell_was_generalized() {
     let outcome = Siege { spec: spec(10, 2), original: crowd, ..Siege::default() }.outcome("minimality");
     assert!(outcome.release == 1.0 && (outcome.gain - 17.0 / 12.0).abs() < 1e-6, "{outcome:?}");
     assert_eq!((&outcome.details["cells_attacked"], outcome.people), (&30.into(), 360));
-    // Where only cells below k are generalized, there is nothing to read.
+    // If only cells below k are generalized, there is nothing to infer.
     let small = in_intervals(
         people((0..600).map(|at| (20 + at % 60, format!("city {}", at / 60 % 2), format!("illness {}", at % 7)))),
         6,
@@ -204,7 +204,7 @@ fn minimality_reads_why_a_cell_was_generalized() {
 
 #[test]
 fn downcoding_finds_ends_that_are_values() {
-    // Ages have gaps, and intervals end at values that are there.
+    // Ages have gaps, and intervals end at values that occur.
     let mut crowd = random_people(600, 10, 5, 2);
     for person in &mut crowd {
         (person.age, person.label) =
@@ -213,7 +213,7 @@ fn downcoding_finds_ends_that_are_values() {
     let siege = Siege { spec: spec(10, 3), original: crowd.clone(), ..Siege::default() };
     let outcome = siege.outcome("downcoding");
     assert!(outcome.release == 1.0 && outcome.prior < 0.1 && outcome.gain > 5.0, "{outcome:?}");
-    // Rounded outwards, the ends say nothing.
+    // Rounded outwards, the ends reveal nothing.
     crowd.iter_mut().for_each(|person| person.label = "[15-50]".to_owned());
     let siege = Siege { spec: spec(10, 3), original: crowd, ..Siege::default() };
     let outcome = siege.outcome("downcoding");
@@ -264,7 +264,7 @@ fn a_sample_of_people_does_not_prefer_those_with_many_rows() {
     assert!((180..300).contains(&many), "{many}");
 }
 
-/// In each of 40 cities one person is alone with an age, and borrows nine rows of a cell of forty by `lend`.
+/// In each of 40 cities one person has a unique age, and borrows nine rows of a cell of forty by `lend`.
 fn borrowing(mut lend: impl FnMut(&mut Vec<usize>) -> Vec<usize>) -> Vec<Someone> {
     let mut crowd = Vec::new();
     for city in 0..40 {
@@ -338,17 +338,17 @@ fn in_a_series_only_classes_that_all_releases_show_are_left() {
         previous: vec![first.to_vec()],
         ..Siege::default()
     };
-    // Together the releases tell what the first one tells alone, and that is twice what the latest tells.
+    // Together the releases reveal as much as the first one alone, and twice as much as the latest.
     let outcome = siege(&first, true).outcome("composition");
     assert_eq!((outcome.prior, outcome.release, outcome.gain, outcome.bound), (0.25, 0.25, 1.0, Some(0.25)));
     assert_eq!((&outcome.details["gain_over_latest"], &outcome.details["parts"]), (&2.0.into(), &10.into()));
     assert_eq!((&outcome.details["parts_below_k"], &outcome.details["parts_below_p"]), (&0.into(), &0.into()));
-    // A series that has shown only eight of the people before breaks its promise, and is found out.
+    // A series that showed only eight of the people before breaks its promise, and this is detected.
     let few: Vec<Someone> = first.chunks(20).flat_map(|city| city[..8].to_vec()).collect();
     let outcome = siege(&few, true).outcome("composition");
     assert_eq!((&outcome.details["parts_below_k"], &outcome.details["parts_below_p"]), (&10.into(), &0.into()));
     assert_eq!(outcome.details["share_below_k"], 1.0);
-    // Without the knowledge that rows stay in their classes, there is no bound.
+    // Without knowing that rows stay in their classes, there is no bound.
     assert_eq!(siege(&first, false).outcome("composition").bound, None);
 }
 
@@ -395,7 +395,7 @@ fn bounds_hold_and_are_reached() {
         }
         assert_eq!(bounded, 7, "{:?}", report.attacks);
     }
-    // Classes of forty people, of whom ten have each of four values: every bound is reached.
+    // Classes of forty people, ten with each of four values: every bound is attained.
     let siege = Siege {
         spec: spec(10, 3),
         original: in_classes(|class, member| class % 6 * 4 + member % 4),

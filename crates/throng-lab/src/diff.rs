@@ -3,7 +3,7 @@
 //! A person who is in both releases is in a class of each. Without a link between rows an intruder who knows the
 //! quasi-identifiers of a person takes, in each release, all classes whose labels cover them, and per sensitive value the lower
 //! of the two counts: at most this many people with this value are in both. The sum is the number of candidates, and the values
-//! that remain are the possible ones. People whose values changed between the releases are beyond this attack.
+//! that remain are the possible ones. People whose values changed between the releases are outside the scope of this attack.
 //!
 //! With a column that both releases show unchanged and that identifies a row (`--link`), the intruder knows which rows are the same
 //! person, and the people who share both classes are counted exactly.
@@ -25,9 +25,9 @@ const DRAWN_PEOPLE: usize = 20_000;
 pub struct DiffReport {
     /// How people were found: `linked`, `original` or `labels`.
     pub method: &'static str,
-    /// People who are in both releases, as far as that is known.
+    /// Known number of people who are in both releases.
     pub people: u64,
-    /// Of these, people who were examined.
+    /// Number of these people who were examined.
     pub examined: u64,
     /// People with fewer than k candidates, extrapolated to all people.
     pub people_below_k: u64,
@@ -37,9 +37,9 @@ pub struct DiffReport {
     pub people_disclosed: u64,
     /// Smallest number of candidates.
     pub fewest_candidates: u64,
-    /// Mean chance of a guess drawn from the possible values, given by the second release alone.
+    /// Mean chance of a guess drawn from the possible values, given the second release alone.
     pub chance_alone: f64,
-    /// The same, given by both.
+    /// The same, given both.
     pub chance_together: f64,
 }
 
@@ -50,8 +50,8 @@ pub(crate) struct Remaining {
     pub(crate) values: usize,
 }
 
-/// Compares two releases with what is known of people's quasi-identifiers: those of the original if there is one, and values
-/// drawn from the labels of the first release otherwise.
+/// Compares two releases using known quasi-identifiers of people: those of the original if there is one, and values drawn
+/// from the labels of the first release otherwise.
 pub fn diff(
     lexicon: &Lexicon,
     first: &ReleasedTable,
@@ -92,7 +92,7 @@ pub fn diff(
     report(lexicon, method, people_in_both, &examined)
 }
 
-/// Examined people: what remains of each, and the chances of their value alone and together.
+/// Examined people: the remaining candidates of each, and the chances of their value with one release and with both.
 type Examined = (Vec<Remaining>, Option<[f64; 2]>);
 
 fn report(lexicon: &Lexicon, method: &'static str, people: u64, examined: &[Examined]) -> DiffReport {
@@ -123,7 +123,8 @@ fn report(lexicon: &Lexicon, method: &'static str, people: u64, examined: &[Exam
     }
 }
 
-/// Returns what remains of a person for each sensitive column; without a sensitive column, the smaller number of candidates.
+/// Returns the remaining candidates of a person for each sensitive column; without a sensitive column, the smaller number of
+/// candidates.
 fn remaining(releases: &[&ReleasedTable; 2], classes: &[Vec<u32>; 2], lexicon: &Lexicon) -> Vec<Remaining> {
     if lexicon.sensitive.is_empty() {
         let rows = |at: usize| classes[at].iter().map(|class| releases[at].class_rows[*class as usize]).sum::<u64>();
@@ -198,10 +199,10 @@ fn draw(extent: &Extent, range: &ValueRange, random: &mut LabRandom) -> Code {
     }
 }
 
-/// What two classes leave of a person whom both have, and the histogram of the first sensitive column.
+/// Remaining candidates of a person who is in both of two classes, and the histogram of the first sensitive column.
 type SharedRows = (Vec<Remaining>, FxHashMap<u32, u64>);
 
-/// Rows with the same key beyond which a column links nothing.
+/// Number of rows with the same key beyond which a column is not used as a link.
 const KEY_ROWS: usize = 50;
 
 /// Compares two releases whose rows are linked by a column. People whose key is unique in both are examined; their candidates are

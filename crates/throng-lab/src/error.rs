@@ -8,7 +8,7 @@ pub enum LabError {
     /// A column is missing.
     #[error("{table} has no column `{column}`")]
     NoColumn {
-        /// Which table: "the release" or "the original".
+        /// The table: "the release" or "the original".
         table: &'static str,
         /// The column.
         column: String,
@@ -16,7 +16,7 @@ pub enum LabError {
     /// A column of a type that can't be compared.
     #[error("column `{column}` of {table} has a type that can't be compared")]
     Type {
-        /// Which table.
+        /// The table.
         table: &'static str,
         /// The column.
         column: String,
@@ -24,7 +24,7 @@ pub enum LabError {
     /// A table without rows.
     #[error("{table} has no rows, so that there is nothing to measure")]
     NoRows {
-        /// Which table.
+        /// The table.
         table: &'static str,
     },
     /// A label whose values are not known.
@@ -32,7 +32,7 @@ pub enum LabError {
         "column `{column}` of {table} has a label that can't be read as a set of values, so that people can't be counted in it"
     )]
     UnreadLabel {
-        /// Which table.
+        /// The table.
         table: &'static str,
         /// The column.
         column: String,

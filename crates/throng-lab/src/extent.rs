@@ -3,7 +3,7 @@
 /// Code of a value of a quasi-identifier: the bits of a number, or the index of a name.
 pub(crate) type Code = u64;
 
-/// Code of a missing value. As a number it would be a NaN, which has the same code.
+/// Code of a missing value. Its bits are those of a NaN, and NaN has the same code.
 pub(crate) const NULL: Code = u64::MAX;
 
 /// Returns the code of a number. Both zeros are one number.

@@ -1,6 +1,6 @@
 //! Reads the labels of a release as an outsider does: from their text, and from the published hierarchies.
 //!
-//! Understood are values, names of a hierarchy, `*`, sets `{A, B}`, masked codes `902**`, intervals `[25-39]`, `[20-25)`,
+//! It understands values, names of a hierarchy, `*`, sets `{A, B}`, masked codes `902**`, intervals `[25-39]`, `[20-25)`,
 //! `[2024-01-01/2024-03-31]` and `25..39`, open intervals such as `>=65` and `<20`, and parts of the calendar such as `2024-Q1`.
 //! A label that is none of these is taken to stand for any value, which favours the release in attacks.
 
@@ -52,7 +52,7 @@ pub(crate) fn name_extent(text: &str, domain: &NameDomain) -> Option<Extent> {
     leaves(matching, false)
 }
 
-/// Splits the members of a set, whose names may have commas themselves: the longest known name comes first.
+/// Splits the members of a set. Names may contain commas, so the longest known name is matched first.
 pub(crate) fn members(inside: &str, domain: &NameDomain) -> Option<(Vec<u32>, bool)> {
     let pieces: Vec<&str> = inside.split(", ").collect();
     let (mut found, mut null, mut at) = (Vec::new(), false, 0);

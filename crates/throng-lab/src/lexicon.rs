@@ -1,4 +1,4 @@
-//! What all tables of one comparison share: the values of each column and their codes.
+//! The values of each column and their codes, shared by all tables of one comparison.
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringArray};
 use arrow::compute::cast;
@@ -24,7 +24,7 @@ pub struct Lexicon {
 /// Codes of the values of one quasi-identifier.
 #[derive(Debug)]
 pub(crate) enum CodeDomain {
-    /// The code of a number has its bits.
+    /// The code of a number consists of its bits.
     Ordered(DataType),
     /// The code of a name is its index.
     Names(NameDomain),
@@ -77,7 +77,7 @@ impl Lexicon {
         Ok(())
     }
 
-    /// Returns the memory of the names in bytes, about.
+    /// Returns the approximate memory of the names in bytes.
     pub fn size(&self) -> usize {
         let names = self.quasi.iter().filter_map(|domain| match domain {
             CodeDomain::Names(names) => Some(names.names.iter().map(|name| 2 * (name.len() + 32)).sum::<usize>()),
@@ -104,7 +104,7 @@ impl CodeDomain {
     pub(crate) fn codes(&mut self, column: &ArrayRef) -> Result<Vec<Code>, ArrowError> {
         match self {
             Self::Ordered(data_type) => {
-                // Dates in text, as CSV has them, are read as dates.
+                // Dates in text form, as in CSV, are parsed as dates.
                 let typed = if is_text(column.data_type()) { cast(column, data_type)? } else { column.clone() };
                 Ok(numbers_of(&typed)?.iter().map(|number| number.map_or(NULL, number_code)).collect())
             }

@@ -1,8 +1,8 @@
 //! The lab: how useful a release is, and how much an intruder gains from it.
 //!
-//! Everything here is computed from two tables, the release and its original, and from what a policy says about the roles of
-//! columns. Nothing is shared with the code that makes releases: labels are parsed from their text, classes are counted again,
-//! and no algorithm of the core is called. The caller reads files; the lab receives record batches.
+//! Everything here is computed from two tables, the release and its original, and from the column roles in a policy. Nothing
+//! is shared with the code that makes releases: labels are parsed from their text, classes are counted again, and no algorithm
+//! of the core is called. The caller reads files; the lab receives record batches.
 //!
 //! ```text
 //!  original ──► OriginalReader ──► OriginalTable ─┐

@@ -5,7 +5,7 @@
 pub(crate) struct LabRandom(u64);
 
 impl LabRandom {
-    /// Creates a generator for one purpose, so that purposes don't disturb each other.
+    /// Creates a generator for one purpose, so that purposes are independent.
     pub(crate) fn new(seed: u64, purpose: &str) -> Self {
         let purpose = purpose
             .bytes()

@@ -1,4 +1,4 @@
-//! What an outsider knows about the columns of a release.
+//! An outsider's knowledge about the columns of a release.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub struct LabSpec {
     pub k: u64,
     /// Minimum number of distinct sensitive values of a class, as promised.
     pub p: u64,
-    /// Columns of the original that identify a person, if a person may have several rows. Then people are drawn in place of
+    /// Columns of the original that identify a person, if a person may have several rows. Then people are drawn instead of
     /// rows, and `k` counts people.
     pub unit: Vec<String>,
     /// Whether earlier releases and this one are a series, in which rows stay in their classes.
@@ -67,7 +67,7 @@ pub enum QuasiScale {
 pub struct KnownSensitive {
     /// Name, in both tables.
     pub name: String,
-    /// Released text by original value, where the release shows another text than the value.
+    /// Released text by original value, if the release shows a text other than the value.
     pub shown: Option<ValueNames>,
     /// Group by released text: values of one group are similar.
     pub groups: Option<ValueNames>,
@@ -80,9 +80,9 @@ pub struct KnownSensitive {
 pub struct ValueNames {
     /// Names by text.
     pub listed: HashMap<String, String>,
-    /// Names by beginnings of texts; the longest decides.
+    /// Names by prefixes of texts; the longest match decides.
     pub prefixes: Vec<(String, String)>,
-    /// Names by numbers, or days since 1970, from the first on and below the second.
+    /// Names by half-open ranges of numbers, or of days since 1970.
     pub bands: Vec<(f64, f64, String)>,
 }
 

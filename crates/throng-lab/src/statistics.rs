@@ -1,11 +1,11 @@
-//! Means, quantiles and intervals of confidence.
+//! Means, quantiles and confidence intervals.
 
 use crate::random::LabRandom;
 
 /// Number of resamples of a bootstrap interval.
 const RESAMPLES: usize = 200;
 
-/// Returns the mean, and 0 of nothing.
+/// Returns the mean; 0 if there are no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
@@ -69,7 +69,7 @@ pub(crate) fn ln_factorial(of: u64) -> f64 {
 
 /// Rounds to six digits, for documents.
 pub(crate) fn rounded(value: f64) -> f64 {
-    // Sums of nothing are a negative zero.
+    // Empty sums are negative zero.
     (value * 1e6).round() / 1e6 + 0.0
 }
 

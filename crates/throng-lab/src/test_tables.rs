@@ -1,4 +1,4 @@
-//! Small tables for tests: people with an age, a city, an illness and a note that is different for each.
+//! Small tables for tests: people with an age, a city, an illness and a unique note.
 
 use std::sync::Arc;
 

@@ -62,7 +62,7 @@ fn hidden_values_are_spread_evenly() {
     // Everyone is 20, and the label says from 20 to 29: nine tenths are elsewhere.
     let mut people = random_people(100, 1, 2, 1);
     people.iter_mut().for_each(|person| (person.age, person.label) = (20, "[20-29]".to_owned()));
-    // One other person, so that there is a bin beside the first.
+    // One other person, so that there is a second bin.
     people[0].age = 29;
     let report = measured(&people);
     let age = report.marginals.iter().find(|column| column.column == "age").unwrap();

@@ -64,7 +64,7 @@ impl DeclaredType {
     }
 }
 
-/// Returns a column type in the words of the policy file, without the encodings of the engine.
+/// Returns a column type in the terms of the policy file, without the encodings of the engine.
 pub fn describe_type(data_type: &DataType) -> &'static str {
     match (DeclaredType::of(data_type), data_type) {
         (Some(known), _) => known.as_str(),
@@ -87,12 +87,13 @@ pub struct TypeMismatch {
     pub column: String,
     /// Its declared type.
     pub declared: DeclaredType,
-    /// Its type in the input, in the words of the policy file.
+    /// Its type in the input, in the terms of the policy file.
     pub found: &'static str,
 }
 
 impl Policy {
-    /// Returns the columns of a schema that have another type than the policy declares. Missing columns are no mismatch.
+    /// Returns the columns of a schema that have another type than the policy declares. Missing columns are not
+    /// reported.
     pub fn type_mismatches(&self, schema: &Schema) -> Vec<TypeMismatch> {
         mismatches(&self.columns, schema)
     }

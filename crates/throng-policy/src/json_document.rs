@@ -18,8 +18,8 @@ impl Policy {
     /// Reads a policy from JSON with the fields that [`json_schema`](crate::json_schema) describes.
     ///
     /// It is validated like a policy file, except that a problem names its field and not its line. Locations may be left out: a
-    /// policy for a table at hand needs none. Paths of hierarchy files start at the working folder. A field that is given twice
-    /// is an error, as it is in TOML.
+    /// policy for a table in memory needs none. Paths of hierarchy files are relative to the working folder. A field that is
+    /// given twice is an error, as it is in TOML.
     ///
     /// ```
     /// # use throng_policy::Policy;
@@ -53,7 +53,7 @@ impl Policy {
     }
 }
 
-/// The messages of the parser hold no text of the policy. Those of [`JsonValue`] name fields.
+/// Messages of the parser contain no text of the policy; those of [`JsonValue`] contain field names.
 fn syntax_error(error: &serde_json::Error) -> PolicyError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -69,7 +69,8 @@ impl<'de> Deserialize<'de> for SpannedNode {
     }
 }
 
-/// Builds a value without a place. Keeps the order of objects, which decides the order of the leaves of a tree.
+/// Deserializes a value without a position. Keeps the order of objects, which determines the order of the leaves of a
+/// tree.
 struct JsonValue;
 
 impl<'de> Visitor<'de> for JsonValue {

@@ -1,8 +1,8 @@
 //! Policies for rows that a pseudonym links, and for rows of a series.
 //!
-//! A pseudonym shows which rows are of one person, so what these rows show adds up. The job that releases pseudonyms therefore
-//! puts people into groups first, and then releases the rows of a group together. Both steps run under the policies here, on
-//! inputs that have the pseudonym in place of the unit and the block of each row in [`BLOCK_COLUMN`].
+//! A pseudonym shows which rows belong to one person, so the information in these rows adds up. The job that releases
+//! pseudonyms therefore puts people into groups first, and then releases the rows of a group together. Both steps run under
+//! the policies here, on inputs that have the pseudonym instead of the unit, and the block of each row in [`BLOCK_COLUMN`].
 
 use throng_core::anonymize::PartitionChoice;
 #[cfg(doc)]
@@ -15,7 +15,7 @@ use crate::raw::MIN_P;
 use crate::settings::ClusterSetting;
 
 impl Policy {
-    /// Returns the column in place of which a pseudonym is released.
+    /// Returns the column that is replaced by a pseudonym in the release.
     pub fn pseudonym_column(&self) -> Option<&str> {
         let pseudonym = self.columns.by_name.iter().find(|(_, role)| matches!(role, Role::Pseudonym));
         pseudonym.map(|(name, _)| name.as_str())
@@ -26,8 +26,8 @@ impl Policy {
         !self.tables.is_empty()
     }
 
-    /// Returns the tables that are released together, each with its name and its own policy. That of the input is the first; it
-    /// has no name if it is the only one.
+    /// Returns the tables that are released together, each with its name and its own policy. The table of the input is the
+    /// first; it has no name if it is the only one.
     pub fn linked_tables(&self) -> Vec<(Option<String>, Self)> {
         let alone = Self { tables: Vec::new(), ..self.clone() };
         let others: Vec<_> = self.tables.iter().map(|part| (Some(part.name.clone()), alone.of_part(part))).collect();
@@ -53,7 +53,7 @@ impl Policy {
     }
 
     /// Returns the policy that puts people into groups by one row of each. Groups do not cross blocks, and people who fit into
-    /// none are left out, however many they are.
+    /// none are left out, regardless of their number.
     #[must_use]
     pub fn for_grouping(&self) -> Self {
         let mut policy = self.clone();
@@ -86,7 +86,7 @@ impl Policy {
 
     /// Returns the policy that forms the classes of the first release of a series, with `reserve` units more than k. The input
     /// has a key of each row in the columns `key`, and its unit in the columns `unit`, if it counts units. Rows that fit into no
-    /// class are left out, however many they are.
+    /// class are left out, regardless of their number.
     #[must_use]
     pub fn for_first_classes(&self, key: &[&str], unit: &[&str], reserve: u64) -> Self {
         let grouping = self.for_grouping();
@@ -97,7 +97,7 @@ impl Policy {
         policy
     }
 
-    /// Returns the policy with the identifier left out in place of its pseudonym, for figures that need no links.
+    /// Returns the policy that drops the identifier instead of releasing its pseudonym, for figures that need no links.
     #[must_use]
     pub fn without_pseudonym(&self) -> Self {
         let mut policy = self.clone();

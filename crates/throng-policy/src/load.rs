@@ -58,7 +58,7 @@ pub(crate) fn read_within(
     read_document(SpannedToml::parse(name, text)?, overrides, surroundings)
 }
 
-/// Makes a policy of a document, whatever it was read from. The caller has checked its syntax.
+/// Builds a policy from a document of any origin. The caller has checked its syntax.
 pub(crate) fn read_document(
     mut document: SpannedToml,
     overrides: &Overrides,

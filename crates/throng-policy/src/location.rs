@@ -11,10 +11,10 @@ const CONTAINER_SCHEMES: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
 /// Prefix of the location of a Delta table.
 const DELTA_PREFIX: &str = "delta+";
 
-/// Parts of queries that sign a URL of S3, Google or Azure, in small letters.
+/// Query parameters that sign a URL of S3, Google or Azure, in lower case.
 const SIGNING_PARAMETERS: [&str; 6] = ["x-amz-", "x-goog-", "signature=", "sig=", "token=", "accesskeyid="];
 
-/// Why a location can't be used. The location itself stays out of the message, since it may hold a secret.
+/// The reason why a location can't be used. The message does not contain the location, which may hold a secret.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LocationError {
     /// The location is empty.
@@ -26,7 +26,7 @@ pub enum LocationError {
     /// `${` without `}`, or without a name.
     #[error("has a `${{` that does not become `${{NAME}}`; write `$$` for a dollar")]
     Unclosed,
-    /// A `$` that begins no variable.
+    /// A `$` that does not begin a variable.
     #[error("has a `$` that does not begin `${{NAME}}`; write `$$` for a dollar")]
     LoneDollar,
     /// The location contains a user name or password.
@@ -89,14 +89,14 @@ fn is_signed(rest: &str) -> bool {
     SIGNING_PARAMETERS.iter().any(|name| query.contains(name))
 }
 
-/// Whether a location is on a web server, which can be read only.
+/// Whether a location is on a web server, which is read-only.
 pub fn is_web(location: &str) -> bool {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
 }
 
-/// Returns whether the authority has a user name or password. A secret may contain a slash, so a port that is not a
-/// number counts too.
+/// Returns whether the authority has a user name or password. A secret may contain a slash, so a non-numeric port
+/// counts too.
 fn holds_credentials(scheme: &str, rest: &str) -> bool {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     match authority.rsplit_once('@') {

@@ -1,7 +1,7 @@
 //! Open questions: `"?"` in place of a value that the user must decide.
 //!
 //! `throng init` drafts a policy and leaves what it can't infer as open questions. A policy with open questions is
-//! invalid: all of them are reported with their positions, beside all other problems. A command-line flag answers a
+//! invalid: all of them are reported with their positions, along with all other problems. A command-line flag answers a
 //! question like a value in the file.
 //!
 //! Only settings can be open: the fields of `[privacy]`, of a column, and the default of columns. Elsewhere `?` is an

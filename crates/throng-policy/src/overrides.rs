@@ -2,24 +2,24 @@
 
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 
-/// Values that replace those of the policy file. They are validated alike, and problems name the flag.
+/// Values that replace those of the policy file. They are validated in the same way, and problems name the flag.
 ///
 /// Locations are used literally: the shell has expanded its variables, so `${NAME}` has no meaning here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--input`, in place of `input.location`.
+    /// `--input`, which overrides `input.location`.
     pub input: Option<Vec<String>>,
-    /// `--output`, in place of `output.location`.
+    /// `--output`, which overrides `output.location`.
     pub output: Option<String>,
-    /// `--overwrite`, in place of `output.mode`; false leaves the mode to the file.
+    /// `--overwrite`, which overrides `output.mode`; false leaves the mode to the file.
     pub overwrite: bool,
-    /// `--k`, in place of `privacy.k`.
+    /// `--k`, which overrides `privacy.k`.
     pub k: Option<u64>,
-    /// `--p`, in place of `privacy.p`.
+    /// `--p`, which overrides `privacy.p`.
     pub p: Option<u64>,
-    /// `--budget`, in place of `algorithm.budget`.
+    /// `--budget`, which overrides `algorithm.budget`.
     pub budget: Option<String>,
-    /// `--seed`, in place of `algorithm.seed`.
+    /// `--seed`, which overrides `algorithm.seed`.
     pub seed: Option<u64>,
     /// Removes `privacy.preset`, so that `k` may be below it. For dry runs that release nothing.
     pub without_preset: bool,

@@ -39,7 +39,7 @@ pub struct Policy {
     pub privacy: PrivacySettings,
     /// Algorithm settings.
     pub algorithm: Algorithm,
-    /// Settings of a series of releases, if the policy makes one.
+    /// Settings of a series of releases, if the policy defines one.
     pub series: Option<SeriesSettings>,
     /// How long a row of a stream may wait; `None` if a stream is released when it ends.
     pub stream: Option<StreamDelay>,
@@ -51,7 +51,7 @@ pub struct Policy {
     pub(crate) table: Option<String>,
     /// Tables that are released together with that of the input.
     pub(crate) tables: Vec<TablePart>,
-    /// Where the columns are in the document.
+    /// Path of the columns in the document.
     pub(crate) place: FieldPath,
     /// Whether the rows of the input are in blocks, see [`throng_core::columns::BLOCK_COLUMN`].
     pub(crate) has_blocks: bool,
@@ -61,7 +61,7 @@ pub struct Policy {
     pub(crate) document: Arc<SpannedToml>,
 }
 
-/// What a table has of its own in a policy for several.
+/// Settings of one further table in a policy for several tables.
 #[derive(Clone, Debug)]
 pub(crate) struct TablePart {
     pub(crate) name: String,
@@ -113,7 +113,7 @@ impl Policy {
 pub struct Input {
     /// Files, folders, globs or URLs; at least one, with environment variables expanded.
     pub locations: Vec<String>,
-    /// Version of a Delta table; without meaning for files.
+    /// Version of a Delta table; ignored for files.
     pub pin: TablePin,
     /// Format of the files; by default it follows from their extension.
     pub format: Option<Format>,
@@ -150,7 +150,7 @@ pub struct Output {
     pub report: bool,
     /// Maximum number of rows per file; at least one.
     pub rows_per_file: u64,
-    /// Folder of the release for its data files; `None` if they lie beside its documents.
+    /// Folder of the release for its data files; `None` if they lie next to its documents.
     pub data_folder: Option<String>,
     /// How a release becomes visible on an object store.
     pub commit: Commit,
@@ -173,13 +173,13 @@ pub struct PrivacySettings {
     pub unit: Vec<String>,
     /// Treatment of rows without a unit.
     pub unit_nulls: UnitNulls,
-    /// Where the pseudonyms of two runs are the same, if the unit is released as one.
+    /// Scope in which pseudonyms are the same, if the unit is released as one.
     pub pseudonyms: Pseudonyms,
     /// Maximum gain of an attack on the release; at least 1. Nothing is attacked if `None`.
     pub max_gain: Option<f64>,
     /// Share of the population that is in the input, if it is a sample.
     pub sampling_fraction: Option<SamplingFraction>,
-    /// People of the population, if they are known in place of a fraction.
+    /// People of the population, if they are known individually instead of as a fraction.
     pub population: Option<PopulationSettings>,
     /// Conditions of the delivery and of the release beyond the promise.
     pub guards: Guards,
@@ -194,7 +194,7 @@ pub struct Algorithm {
     pub partition: PartitionChoice,
     /// Clustering method.
     pub cluster: ClusterSetting,
-    /// What `auto` chooses the clustering method by.
+    /// Criterion by which `auto` chooses the clustering method.
     pub goal: Goal,
     /// Budget of the local search.
     pub budget: Budget,
@@ -270,7 +270,7 @@ pub struct Sensitive {
     pub weight: Option<f64>,
     /// Protected values of its hierarchy, other than the root.
     pub protection: Option<Arc<Protection>>,
-    /// Hierarchy by which values are compared; also that of the protection, if there is one.
+    /// Hierarchy by which values are compared; the protection, if any, uses the same one.
     pub hierarchy: Option<Arc<HierarchySpec>>,
     /// Categories of its values, the most sensitive first.
     pub categories: Option<Arc<Categories>>,
@@ -280,7 +280,7 @@ pub struct Sensitive {
     pub bands: Option<Arc<[f64]>>,
     /// Requirements on the frequencies of its values.
     pub frequencies: Vec<FrequencyRequirement>,
-    /// Which texts count as one value, and which values count for nothing.
+    /// Which texts count as one value, and which values are not counted.
     pub look_alikes: LookAlikeRule,
 }
 

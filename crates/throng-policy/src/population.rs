@@ -1,9 +1,9 @@
 //! The population that an input is a sample of, person by person.
 
-/// People of the population, and what a release must satisfy among them.
+/// Source of the people of the population, and limits that a release must satisfy among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PopulationSettings {
-    /// Where people are known from.
+    /// Source of the people.
     pub source: PopulationSource,
     /// Minimum number of people whom the labels of a class match.
     pub k_map: Option<u64>,
@@ -13,7 +13,7 @@ pub struct PopulationSettings {
     pub delta_max: Option<f64>,
 }
 
-/// Where people of a population are known from.
+/// Source of the people of a population.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PopulationSource {
     /// A table with one row per person: its locations, with environment variables expanded.

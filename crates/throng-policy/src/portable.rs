@@ -4,12 +4,12 @@
 //!  policy.toml + hierarchies/*.csv + command line ──> Policy ──> portable text ──> Policy, elsewhere
 //! ```
 //!
-//! A portable policy is itself a policy file and needs no format or parser of its own. It differs from the original
-//! file in two ways:
+//! A portable policy is itself a policy file and needs no separate format or parser. It differs from the original file
+//! in two ways:
 //!
-//! - Every tree hierarchy is written as the `lines` of a hierarchy file. An inline `tree` would not do: it rejects what
-//!   files may contain, such as a root other than `*`, a value named `*`, or one label on two levels of different
-//!   branches. Lines represent any tree exactly, and stay flat however deep it is.
+//! - Every tree hierarchy is written as the `lines` of a hierarchy file. An inline `tree` would not suffice: it rejects
+//!   content that files may have, such as a root other than `*`, a value named `*`, or one label on two levels of
+//!   different branches. Lines represent any tree exactly, and stay flat however deep it is.
 //! - All settings of input, output and stores are omitted, and so are other tables and the location of a population. The text
 //!   contains nothing from the environment, and no
 //!   environment variable is read when it is parsed.
@@ -89,8 +89,8 @@ impl Policy {
         }
     }
 
-    /// Writes `[privacy]` without the location of a population. A unit that was taken from the policy, as a series does that counts
-    /// units by its ledger, is left out.
+    /// Writes `[privacy]` without the location of a population. A unit that was removed from the policy is left out; a series does
+    /// so, because it counts units with its ledger.
     fn write_privacy(&self, privacy: &SpannedNode, text: &mut String) {
         let is_kept = |name: &str| !(self.privacy.unit.is_empty() && ["unit", "unit_nulls"].contains(&name));
         let kept = entries(privacy).iter().filter(|(name, _)| is_kept(name));
@@ -124,7 +124,7 @@ fn entries(table: &SpannedNode) -> &[(String, SpannedNode)] {
     }
 }
 
-/// Name of the table of a population, which is not read elsewhere.
+/// Name of the population table, which remote processes do not read.
 const POPULATION: &str = "population";
 
 fn write_column_with_tree(fields: &[(String, SpannedNode)], tree: &Tree, text: &mut String) {

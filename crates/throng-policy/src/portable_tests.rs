@@ -44,7 +44,7 @@ fn a_portable_policy_means_the_same_and_names_no_place() {
     }
 }
 
-/// A series counts units by its ledger, which is not taken along, and neither are the columns of the unit.
+/// A series counts units with its ledger, which is not included, and neither are the columns of the unit.
 #[test]
 fn a_unit_that_was_taken_from_a_policy_is_not_in_its_portable_text() {
     let text = "version = 1\ninput.location = 'in'\noutput = { location = 'out', mode = 'series' }\n\

@@ -109,7 +109,7 @@ pub(crate) struct Report<'a> {
     problems: Vec<Problem>,
     /// Number of problems that are not stored.
     more: usize,
-    /// The part of the document that paths begin at.
+    /// The part of the document that paths are relative to.
     base: FieldPath,
 }
 
@@ -119,12 +119,12 @@ impl<'a> Report<'a> {
         Self { document, problems: Vec::new(), more: 0, base: FieldPath::default() }
     }
 
-    /// Takes the paths that follow as those below a table of the document.
+    /// Interprets the following paths relative to a table of the document.
     pub fn begin(&mut self, base: FieldPath) {
         self.base = base;
     }
 
-    /// Takes the paths that follow as those of the document.
+    /// Interprets the following paths relative to the whole document.
     pub fn end(&mut self) {
         self.base = FieldPath::default();
     }

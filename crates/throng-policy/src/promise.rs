@@ -1,6 +1,6 @@
 //! The promises of a policy, in the terms of the verifier.
 //!
-//! Derived from the policy alone, independently of the code that fulfills them.
+//! They are derived from the policy alone, independently of the code that fulfils them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ impl Policy {
         Promise { unit, ..self.promise().0 }
     }
 
-    /// Returns the promises of a release as far as its published rows show them, and the columns that it may have. Units of
-    /// privacy are not published: a release of at least k units per class has at least k rows per class.
+    /// Returns the promises of a release that can be checked on its published rows, and the columns that it may have. Units
+    /// of privacy are not published: a release of at least k units per class has at least k rows per class.
     pub fn promise(&self) -> (Promise, Vec<String>) {
         let mut promise =
             Promise { quasi: Vec::new(), k: self.privacy.k, sensitive: Vec::new(), limits: Vec::new(), unit: None };
@@ -103,7 +103,7 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     promises
 }
 
-/// Returns how values are read that count by themselves.
+/// Returns the reading of values that count by themselves.
 fn values_reading(frequencies: &[FrequencyRequirement]) -> SensitiveReading {
     let is_ordered = |of: &FrequencyRequirement| {
         matches!(of, FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. })
@@ -111,7 +111,7 @@ fn values_reading(frequencies: &[FrequencyRequirement]) -> SensitiveReading {
     if frequencies.iter().any(is_ordered) { SensitiveReading::Numbers } else { SensitiveReading::Values }
 }
 
-/// Returns how values are read of which some are protected.
+/// Returns the reading of values of which some are protected.
 fn strong_reading(protection: &Protection) -> SensitiveReading {
     let protected = protection.protected.iter();
     let affixes =
@@ -134,7 +134,7 @@ fn strong_values(protection: &Protection, tree: &Tree) -> HashMap<String, String
     paths(tree).into_iter().filter_map(strong).collect()
 }
 
-/// Maps each leaf of the hierarchy to the labels above it, or gives the rule of these.
+/// Maps each leaf of the hierarchy to the labels above it, or returns the rule for them.
 fn leaf_reading(hierarchy: &HierarchySpec) -> SensitiveReading {
     let tree = match hierarchy {
         HierarchySpec::Tree(tree) => tree,
@@ -148,7 +148,7 @@ fn leaf_reading(hierarchy: &HierarchySpec) -> SensitiveReading {
         HierarchySpec::DateParts(parts) => {
             return SensitiveReading::Levels(LevelRule::DateParts(parts.as_slice().into()));
         }
-        // A policy does not name these.
+        // Policies can't name these.
         HierarchySpec::Flat | HierarchySpec::MeanDifference => return SensitiveReading::Leaves(Arc::default()),
     };
     let owned = |path: Vec<&str>| -> Option<(String, Vec<String>)> {

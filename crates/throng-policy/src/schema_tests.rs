@@ -103,7 +103,7 @@ fn the_schema_tells_what_is_required_and_what_is_the_default() {
     assert_eq!(schema["required"], serde_json::json!(["version", "input", "output", "privacy", "columns"]));
     assert_eq!(schema["additionalProperties"], false);
     let definitions = &schema["$defs"];
-    // Without a preset there must be a k, and beside a preset there must be a p.
+    // Without a preset there must be a k, and with a preset there must be a p.
     assert_eq!(definitions["Privacy"]["then"]["required"], serde_json::json!(["k"]));
     assert_eq!(definitions["Privacy"]["if"]["not"]["required"], serde_json::json!(["preset"]));
     assert_eq!(definitions["Privacy"]["dependentRequired"]["preset"], serde_json::json!(["p"]));

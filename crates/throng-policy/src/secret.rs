@@ -155,7 +155,7 @@ fn make(path: &Path) -> io::Result<()> {
     let draft = folder.join(format!(".secret-{}", hex(name)));
     let mut file = options.open(&draft)?;
     let linked = writeln!(file, "{}", hex(bytes)).and_then(|()| file.sync_all()).and_then(|()| {
-        // A hard link fails if the file exists, where a rename would replace it.
+        // A hard link fails if the file exists, whereas a rename would replace it.
         match std::fs::hard_link(&draft, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             linked => linked,

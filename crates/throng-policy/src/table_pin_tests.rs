@@ -4,7 +4,7 @@ use crate::{OutputFormat, Policy, PolicyError, Problem};
 
 const COLUMNS: &str = "[columns.age]\nrole = 'quasi'\n";
 
-/// A policy with these lines in place of those of the usual input and output.
+/// A policy with these lines instead of the usual input and output.
 fn with(input: &str, output: &str) -> Result<Policy, PolicyError> {
     read(&format!("version = 1\n[input]\n{input}\n[output]\nlocation = 'out'\n{output}\n[privacy]\nk = 5\n{COLUMNS}"))
 }

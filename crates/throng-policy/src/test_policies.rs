@@ -1,4 +1,4 @@
-//! Shared test policies, and readers that depend on nothing outside of the test.
+//! Shared test policies, and readers that depend on nothing outside the test.
 
 use std::path::Path;
 

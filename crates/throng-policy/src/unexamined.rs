@@ -1,4 +1,5 @@
-//! What a job does with a finished release, for callers that can not: compare it with limits, and keep the ledger of a series.
+//! Checks for callers that can't do what only a job does with a finished release: compare it with limits, and keep the ledger
+//! of a series.
 
 use crate::field_path::FieldPath;
 use crate::policy::Policy;
@@ -18,9 +19,9 @@ impl Policy {
         ]
     }
 
-    /// Fails if the policy limits what attacks gain, or how people hide in the population. A job examines the finished release
-    /// for that, with a second look at the input, and so does a query in a session that was told how to. Elsewhere a release would
-    /// leave before anybody could look at it.
+    /// Fails if the policy limits what attacks gain, or how people hide in the population. A job examines the finished release for
+    /// that, reading the input a second time, and so does a query in a session with an examiner. Elsewhere a release would be
+    /// emitted without having been examined.
     pub fn check_unexamined(&self) -> Result<(), PolicyError> {
         let mut report = Report::new(&self.document);
         for (field, _) in self.limits().into_iter().filter(|(_, is_set)| *is_set) {
@@ -33,7 +34,7 @@ impl Policy {
         report.finish()
     }
 
-    /// Fails if the policy makes a series of releases: its ledger has to know every release that anyone sees, and only a job reads
+    /// Fails if the policy defines a series of releases, whose ledger must record every release that anyone sees: only a job reads
     /// and writes it.
     pub fn check_outside_series(&self) -> Result<(), PolicyError> {
         let mut report = Report::new(&self.document);

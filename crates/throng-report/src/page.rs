@@ -51,11 +51,11 @@ pub fn fragment(page: &str) -> String {
     .into_string()
 }
 
-/// Selects the fragment. A class counts as often as it is named, so that styles with a class or two of the other page count less.
+/// Selects the fragment. Repeating a class raises the specificity above that of styles of the other page with one or two classes.
 const SCOPE: &str = ".throng-page.throng-page.throng-page";
 
-/// Takes back what the other page has set, and counts less than the styles after it. Drawings have their settings in attributes, which it
-/// would take back as well.
+/// Reverts the styles of the other page, with a lower specificity than the styles that follow. Drawings are excluded, because `revert`
+/// would also undo their presentation attributes.
 const RESET: &str = ":where(:not(style, svg, svg *)) { all: revert; }";
 
 /// The tag after which the content of a page begins.

@@ -1,4 +1,4 @@
-//! What the page can ask for. An action changes a text or starts work; what follows from it comes by events.
+//! Actions of the page. An action changes a text or starts work; its effects arrive as events.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::state::StudioState;
 use crate::written::WrittenPolicy;
 
-/// An action of the page. Columns are named by their place, so that no name has to be escaped.
+/// An action of the page. Columns are identified by index, so that no name has to be escaped.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum StudioAction {
@@ -68,7 +68,7 @@ pub(crate) enum StudioAction {
         column: usize,
     },
     CloseDialog,
-    /// Shows what a hierarchy makes of the column.
+    /// Previews a hierarchy on the column.
     Preview {
         kind: String,
         text: String,
@@ -90,7 +90,7 @@ pub(crate) enum StudioAction {
         from: usize,
         name: String,
     },
-    /// Begins a tree with the values of the column.
+    /// Starts a tree with the values of the column.
     Values,
     /// Removes the hierarchy of the column.
     NoHierarchy,
@@ -164,7 +164,7 @@ pub(crate) async fn act(state: &Arc<StudioState>, action: StudioAction) -> Resul
     Ok(())
 }
 
-/// Opens a table or a policy, and begins to read it.
+/// Opens a table or a policy, and starts reading it.
 pub(crate) fn open(state: &Arc<StudioState>, location: &str) {
     let is_policy = location.ends_with(".toml");
     let (file, text) = match is_policy {
@@ -197,7 +197,7 @@ pub(crate) fn open(state: &Arc<StudioState>, location: &str) {
     tokio::spawn(first_look(Arc::clone(state), id));
 }
 
-/// Returns the input of a policy, whatever else is wrong with it.
+/// Returns the input of a policy, ignoring any other problems in it.
 fn locations_of(text: &str) -> Vec<String> {
     let Ok(document) = text.parse::<toml_edit::DocumentMut>() else { return Vec::new() };
     let location =
@@ -222,7 +222,7 @@ fn edit(state: &Arc<StudioState>, edit: &PolicyEdit) -> Result<(), String> {
     })
 }
 
-/// Changes the text of the policy, and looks at its figures if it has changed.
+/// Changes the text of the policy, and recomputes its figures if it has changed.
 fn change(state: &Arc<StudioState>, change: impl FnOnce(&mut Project) -> Result<bool, String>) -> Result<(), String> {
     let changed = {
         let mut desk = state.desk();
@@ -279,7 +279,7 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
         return preview(state, kind, text).await;
     }
     if let StudioAction::Preview { kind, text } = action {
-        // A preview that comes after its dialog is no mistake of the user.
+        // A preview that arrives after its dialog was closed is not a mistake of the user.
         let is_open = state.desk().shown().is_some_and(|project| project.dialog.is_some());
         return if is_open { preview(state, kind, text).await } else { Ok(()) };
     }
@@ -288,7 +288,7 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
         StudioAction::Group { text, from, name } => Some(arrange::grouped(text, *from, name)),
         _ => None,
     } {
-        // A tree that no policy could hold is not made.
+        // Do not create a tree that no policy could hold.
         return match arranged.and_then(|text| builder::rule("tree", &text).map(|_| text)) {
             Ok(text) => preview(state, "tree".to_owned(), text).await,
             Err(why) => {
@@ -351,7 +351,7 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
     Ok(())
 }
 
-/// Shows what a hierarchy makes of the column of the builder.
+/// Previews a hierarchy on the column of the builder.
 async fn preview(state: &Arc<StudioState>, kind: String, text: String) -> Result<(), String> {
     let (id, name, table, folder) = {
         let mut desk = state.desk();
@@ -374,7 +374,7 @@ async fn preview(state: &Arc<StudioState>, kind: String, text: String) -> Result
 }
 
 impl Project {
-    /// Returns the policy as it is written, or an empty one if the text is no TOML.
+    /// Returns the policy as it is written, or an empty one if the text is not TOML.
     pub(crate) fn written_or_empty(&self) -> WrittenPolicy {
         self.written().unwrap_or_default()
     }

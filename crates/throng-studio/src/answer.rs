@@ -25,7 +25,7 @@ pub(crate) struct LiveAnswer {
     pub(crate) sizes: Vec<(u64, u64, f64)>,
     /// Each sensitive column.
     pub(crate) sensitive: Vec<SensitiveAnswer>,
-    /// What only a sample has.
+    /// Details that only a sample has.
     pub(crate) shapes: Option<Arc<ReleaseShapes>>,
     /// The document of the release, if the answer is exact.
     pub(crate) sidecar: Option<Arc<Sidecar>>,

@@ -1,16 +1,16 @@
-//! A tree as indented text, rearranged line by line: what is dragged on the page is moved in the text.
+//! A tree as indented text, rearranged line by line: dragging on the page moves lines of the text.
 
 /// One line of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TreeLine {
-    /// Number of lines above it that it stands below.
+    /// Depth in the tree: the number of its ancestors.
     pub(crate) depth: usize,
     pub(crate) name: String,
-    /// Whether other lines stand below it.
+    /// Whether it has children.
     pub(crate) is_group: bool,
 }
 
-/// Reads the lines of a tree. Returns `None` if their indentation makes no tree.
+/// Reads the lines of a tree. Returns `None` if their indentation is not that of a tree.
 pub(crate) fn lines(text: &str) -> Option<Vec<TreeLine>> {
     let mut open: Vec<usize> = Vec::new();
     let mut lines: Vec<TreeLine> = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) fn moved(text_before: &str, from: usize, onto: Option<usize>) -> Resu
     if target.flatten().is_some_and(|target| (from..end).contains(&target)) {
         return Err("a group can't go into itself".to_owned());
     }
-    // The line that receives it is found by its place after the block is gone.
+    // The target line is located by its index after the block has been removed.
     let block: Vec<TreeLine> = all.drain(from..end).collect();
     let target = target.flatten().map(|target| if target >= end { target - block.len() } else { target });
     let depth = target.map_or(0, |target| all[target].depth + 1);
@@ -67,7 +67,7 @@ pub(crate) fn moved(text_before: &str, from: usize, onto: Option<usize>) -> Resu
     Ok(text(&without_empty_groups(all)))
 }
 
-/// Puts a line with all below it into a new group, in its place.
+/// Moves a line with all below it into a new group at the same position.
 pub(crate) fn grouped(text_before: &str, from: usize, name: &str) -> Result<String, String> {
     let name = name.trim();
     if name.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn grouped(text_before: &str, from: usize, name: &str) -> Result<Stri
     let mut all = lines(text_before).ok_or("the lines are not indented evenly")?;
     let end = block_end(&all, from).ok_or("there is no such line")?;
     let depth = all[from].depth;
-    // A value of a group becomes a value of a group beside it.
+    // A value of a group becomes a value of a sibling group.
     let depth_of_group = if all[from].is_group { depth } else { depth.saturating_sub(1) };
     let mut block: Vec<TreeLine> = all.drain(from..end).collect();
     block.iter_mut().for_each(|line| line.depth = line.depth - depth + depth_of_group + 1);
@@ -89,7 +89,7 @@ pub(crate) fn grouped(text_before: &str, from: usize, name: &str) -> Result<Stri
     Ok(text(&without_empty_groups(all)))
 }
 
-/// Returns the place after a line and all below it.
+/// Returns the index after a line and all below it.
 fn block_end(lines: &[TreeLine], from: usize) -> Option<usize> {
     let depth = lines.get(from)?.depth;
     let rest = lines[from + 1..].iter().take_while(|line| line.depth > depth).count();

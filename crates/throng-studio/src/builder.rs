@@ -19,31 +19,31 @@ use crate::places::{below, file_name};
 /// Folder for hierarchy files, below that of the policy.
 pub(crate) const FOLDER: &str = "hierarchies";
 
-/// Depth to which a tree is drawn with `--show-values`, and the number of its lines.
+/// Maximum depth and number of lines of a tree that is drawn with `--show-values`.
 const DRAWN: (usize, usize) = (6, 40);
 
-/// Number of values that a tree begins with, if values may be shown.
+/// Maximum number of values that a new tree starts with, if values may be shown.
 const MOST_VALUES: usize = 300;
 
-/// Name of the group that a tree of all values begins with.
+/// Name of the group that a tree of all values starts with.
 const FIRST_GROUP: &str = "other";
 
 /// A hierarchy that is being built for one column.
 #[derive(Clone, Debug)]
 pub(crate) struct BuilderDialog {
-    /// Place of the column in the table.
+    /// Index of the column in the table.
     pub(crate) column: usize,
     /// The kind that is shown: `intervals`, `mask`, `date`, `tree` or `file`.
     pub(crate) kind: String,
     /// The text of the builder: widths, a side, parts, or an indented tree.
     pub(crate) text: String,
-    /// The hierarchy as TOML, and what it makes of the column; or what is wrong.
+    /// The preview of the hierarchy on the column, or an error message.
     pub(crate) preview: Option<Result<HierarchyPreview, String>>,
-    /// Why the last line that was moved stays where it was.
+    /// The reason why the last move was refused.
     pub(crate) refusal: Option<String>,
 }
 
-/// What a hierarchy makes of a column.
+/// Preview of a hierarchy on a column.
 #[derive(Clone, Debug)]
 pub(crate) struct HierarchyPreview {
     /// The hierarchy as TOML.
@@ -56,7 +56,7 @@ pub(crate) struct HierarchyPreview {
     pub(crate) drawing: Option<String>,
 }
 
-/// Returns the kind and text that a builder begins with for a column of this kind.
+/// Returns the kind and text that a builder starts with for a column of this kind.
 pub(crate) fn suggestion(kind: Option<ValueKind>) -> (&'static str, &'static str) {
     match kind {
         Some(ValueKind::Integer | ValueKind::Fraction) => ("intervals", "5, 10, 20"),
@@ -65,7 +65,7 @@ pub(crate) fn suggestion(kind: Option<ValueKind>) -> (&'static str, &'static str
     }
 }
 
-/// Writes what was entered as the TOML of a hierarchy. The error says what is expected.
+/// Converts the entered text to the TOML of a hierarchy. The error states what is expected.
 pub(crate) fn rule(kind: &str, text: &str) -> Result<String, String> {
     let parts = || text.split([',', ' ', '\n']).map(str::trim).filter(|part| !part.is_empty());
     let rule = match kind {
@@ -99,7 +99,7 @@ pub(crate) fn rule(kind: &str, text: &str) -> Result<String, String> {
     Ok(rule)
 }
 
-/// Parses a hierarchy that is written as TOML. Files are looked up below the folder of the policy only.
+/// Parses a hierarchy that is written as TOML. Files are looked up only below the folder of the policy.
 pub(crate) fn parse(rule: &str, folder: &Path) -> Result<HierarchySpec, String> {
     let value: Option<toml_edit::Value> = rule.parse().ok();
     if let Some(file) = value.as_ref().and_then(toml_edit::Value::as_str) {
@@ -192,7 +192,7 @@ fn levels(tree: &Tree, positions: &[u32]) -> Vec<Vec<u32>> {
     (1..=tree.height(tree.root())).map(of_level).collect()
 }
 
-/// Returns a hierarchy of a policy as it is entered: its kind and text; `None` if no builder makes such a one.
+/// Returns a hierarchy of a policy as it is entered: its kind and text; `None` if no builder supports it.
 pub(crate) fn entered(item: &toml_edit::Item) -> Option<(&'static str, String)> {
     if let Some(file) = item.as_str() {
         return Some(("file", file.to_owned()));
@@ -273,7 +273,7 @@ async fn distinct_values(table: &OpenTable, column: &str) -> Result<ArrayRef, St
     concat(&pieces).map_err(|_| failed.to_owned())
 }
 
-/// Turns an indented text into the TOML of a tree: a line with deeper lines below it is a group.
+/// Converts indented text to the TOML of a tree: a line with deeper lines below it is a group.
 fn branch(text: &str) -> Result<String, String> {
     let lines: Vec<(usize, &str)> =
         text.lines().filter(|line| !line.trim().is_empty()).map(|line| (indent(line), line.trim())).collect();

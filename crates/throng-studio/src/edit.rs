@@ -1,11 +1,11 @@
-//! Edits of the policy in place: comments, order and spelling of everything else survive.
+//! Edits the policy in place: comments, order and formatting of everything else are preserved.
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::fields::{self, Field, FieldKind};
 use crate::written::{OPEN, preset_k};
 
-/// Released forms that have no use for a hierarchy.
+/// Released forms that do not use a hierarchy.
 const WITHOUT_HIERARCHY: [&str; 4] = ["interval", "bounds", "mean", "median"];
 
 /// One edit of a policy.
@@ -34,7 +34,7 @@ impl PolicyEdit {
         }
     }
 
-    /// Returns the text with the edit. The error says what the field expects.
+    /// Returns the text with the edit. The error states what the field expects.
     pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
         let mut document =
             text.parse::<DocumentMut>().map_err(|_| "the text is no TOML; repair it first".to_owned())?;
@@ -87,7 +87,8 @@ impl PolicyEdit {
     }
 }
 
-/// Returns the text with every open question answered in the most careful way: the column is left out, and p asks for nothing.
+/// Returns the text with every open question answered in the most cautious way: the column is left out, and p requires
+/// nothing.
 pub(crate) fn answered(text: &str) -> Option<String> {
     let mut document = text.parse::<DocumentMut>().ok()?;
     let is_open = |item: Option<&Item>| item.and_then(Item::as_str) == Some(OPEN);
@@ -165,7 +166,7 @@ fn section<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Item
     if item.is_table_like() { Ok(item) } else { Err(format!("{name} is not a table of the policy")) }
 }
 
-/// Returns a table within a section, made if it is not there.
+/// Returns a table within a section, creating it if it is missing.
 fn part<'a>(section: &'a mut Item, name: &str) -> Result<&'a mut Item, String> {
     let refused = || format!("{name} is not a table of the policy");
     let section = section.as_table_like_mut().ok_or_else(refused)?;
@@ -218,7 +219,8 @@ fn set(table: &mut Item, field: &str, mut value: Value) {
     }
 }
 
-/// Removes a value. The comment above it moves to the next value, since it may speak of more, or above the table.
+/// Removes a value. The comment above it moves to the next value, since it may apply to more than one, or above the
+/// table.
 fn remove(item: &mut Item, field: &str) {
     let Some(table) = item.as_table_like_mut() else { return };
     let comment = table.key(field).and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
@@ -246,7 +248,7 @@ fn keep_above(item: &mut Item, comment: Option<String>) {
 }
 
 fn set_or_remove(table: &mut Item, name: &str, field: &Field, value: &str) -> Result<(), String> {
-    // A list without elements asks for nothing.
+    // A list without elements has no effect.
     let is_list = matches!(field.kind, FieldKind::Words | FieldKind::Names | FieldKind::Lists);
     let is_empty = value.is_empty() || (is_list && value.chars().all(|c| c.is_whitespace() || c == ',' || c == ';'));
     match is_empty {

@@ -1,34 +1,34 @@
-//! Settings of a policy that have a control of one kind: where each stands, what it takes, and its words. Roles, k, the preset and
-//! hierarchies have controls of their own.
+//! Settings of a policy that have a generic control: the path, the type and the texts of each. Roles, k, the preset and
+//! hierarchies have their own controls.
 
 use toml_edit::{Array, InlineTable, Item, Value};
 
-/// What a setting takes.
+/// Type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FieldKind {
-    /// A whole number from this one on.
+    /// An integer that is at least this.
     Whole(u32),
-    /// A number from 0 on.
+    /// A number that is not negative.
     Number,
     /// A share from 0 to 1.
     Share,
-    /// Ascending numbers with commas.
+    /// Ascending numbers, separated by commas.
     Numbers,
-    /// Texts with commas.
+    /// Texts, separated by commas.
     Words,
-    /// One text, or several with commas.
+    /// One text, or several separated by commas.
     Names,
-    /// Lists of texts with commas, with semicolons between the lists.
+    /// Lists of texts separated by commas; lists are separated by semicolons.
     Lists,
     /// A text.
     Text,
     /// Yes or no.
     Switch,
-    /// One of these words, which the page calls so.
+    /// One of these values, with their names on the page.
     Choice(&'static [(&'static str, &'static str)]),
     /// The factor c and the number l of recursive diversity.
     Recursive,
-    /// A width, a width and where it begins, or a part of the calendar.
+    /// A width, a width and an origin, or a part of the calendar.
     Cover,
     /// A level, ascending numbers, or values of a hierarchy.
     Limit,
@@ -44,7 +44,7 @@ pub(crate) struct Field {
     pub(crate) kind: FieldKind,
     /// Name on the page.
     pub(crate) label: &'static str,
-    /// What it asks for, in a few words.
+    /// Short hint.
     pub(crate) hint: &'static str,
 }
 
@@ -90,7 +90,7 @@ pub(crate) const SENSITIVE: [Field; 12] = [
     field("categories", FieldKind::Lists, "Categories", "most sensitive first: HIV, cancer; asthma; flu"),
 ];
 
-/// Promises beside k, which are always shown.
+/// Promises other than k that are always shown.
 pub(crate) const COMMON: [Field; 3] = [
     field("privacy.p", FieldKind::Whole(1), "p", "values in each class"),
     field("privacy.suppression_limit", FieldKind::Share, "Rows left out, at most", "a share of all rows"),
@@ -102,7 +102,7 @@ pub(crate) const COMMON: [Field; 3] = [
     ),
 ];
 
-/// Promises that few policies need, by what they are about.
+/// Promises that few policies need, by topic.
 pub(crate) const RARER: [(&str, &[Field]); 4] = [
     (
         "What a class protects",
@@ -234,7 +234,7 @@ pub(crate) fn of_policy() -> impl Iterator<Item = &'static Field> {
 }
 
 impl Field {
-    /// Parses what was entered. The error says what is expected.
+    /// Parses the entered text. The error states what is expected.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         let expected = |what: &str| format!("{}: {what}", self.label);
@@ -279,7 +279,7 @@ impl Field {
                 "false" => Ok(false.into()),
                 _ => Err(expected("yes or no")),
             },
-            // A budget may be a time, and the policy says what else is wrong.
+            // A budget may be a time; policy validation reports any other value.
             FieldKind::Choice(_) => Ok(text.into()),
             FieldKind::Recursive => match parts().map(real).collect::<Vec<_>>().as_slice() {
                 [Some(c), Some(l)] if *c > 0.0 && *l >= 1.0 && l.fract() == 0.0 => {
@@ -301,7 +301,8 @@ impl Field {
         }
     }
 
-    /// Returns a value of a policy as it is entered; `None` if it is written in a way that only the text can hold.
+    /// Returns a value of a policy as it is entered; `None` if it is written in a form that the control can't
+    /// represent.
     pub(crate) fn shown(&self, item: &Item) -> Option<String> {
         let value = item.as_value();
         let joined = |list: &Array| list.iter().map(plain).collect::<Option<Vec<_>>>().map(|texts| texts.join(", "));
@@ -341,7 +342,7 @@ fn cover(text: &str) -> Option<Value> {
     real(text).map(number).or_else(|| is_word.then(|| text.into()))
 }
 
-/// Returns a text, a number or a truth value as it is entered.
+/// Returns a text, a number or a boolean as it is entered.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.value().clone()),

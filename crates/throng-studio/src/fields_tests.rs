@@ -80,7 +80,7 @@ fn every_setting_is_written_and_read_back_as_it_was_entered() {
     }
 }
 
-/// Settings that go together, as one policy that is valid.
+/// Compatible settings, combined into one valid policy.
 #[test]
 fn settings_make_a_policy_that_is_understood() {
     let columns = [

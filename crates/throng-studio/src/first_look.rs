@@ -30,7 +30,7 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
         (project.locations.clone(), project.policy(&overrides).ok().or_else(|| project.provisional(&overrides)))
     });
     let (locations, policy) = known.ok_or_else(closed)?;
-    // A policy may say how its input is to be read.
+    // A policy may state how its input is read.
     let table = match &policy {
         Some(policy) => OpenTable::of(policy, &options).await?,
         None => OpenTable::at(&locations, &options).await?,
@@ -49,7 +49,7 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
         project.columns = schema.fields().iter().map(column).collect();
     });
     state.publish();
-    // Figures of a policy that exists do not have to wait for the profiles.
+    // Figures of an existing policy need not wait for the profiles.
     if policy.is_some() {
         live::refresh(state, id);
     }
@@ -71,7 +71,7 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
         let text = draft.text(&locations, None);
         state.with_project(id, |project| project.history = PolicyHistory::new("drafted", text.clone()));
         state.publish();
-        // The risk, which the reasons of the draft name, comes with the cells that the first figures need too.
+        // The risk, which the draft mentions as a reason, is computed with the cells that the first figures need too.
         if let Some(survey) = survey(state, id, &table).await? {
             let with_risk = draft.text(&locations, survey.risk.as_deref());
             state.with_project(id, |project| {
@@ -116,7 +116,7 @@ async fn profiles(table: &OpenTable) -> Result<Vec<Profile>, JobError> {
             Ok(Some(batch)) => {
                 let pushed = tokio::task::spawn_blocking(move || {
                     std::thread::scope(|scope| {
-                        // Two halves keep two cores busy; more would not pay for batches of this size.
+                        // Two halves keep two cores busy; more would not be worthwhile for batches of this size.
                         let (left, right) = profiles.split_at_mut(batch.num_columns() / 2);
                         let half = batch.num_columns() / 2;
                         let columns = batch.columns();

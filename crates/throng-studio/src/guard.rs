@@ -1,6 +1,7 @@
-//! Who may ask: only a page that this process has served, on the loopback interface, below a random path.
+//! Access control: only a page served by this process may send requests, on the loopback interface, below a random
+//! path.
 //!
-//! | threat | what stands against it |
+//! | threat | countermeasure |
 //! |---|---|
 //! | another machine | the socket is bound to 127.0.0.1 |
 //! | another user of this machine | the token: 32 random bytes in the path |
@@ -29,7 +30,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// The token of a process and the names under which it may be asked.
+/// The token of a process and the host names under which it accepts requests.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestGuard {
     token: String,
@@ -37,7 +38,7 @@ pub(crate) struct RequestGuard {
 }
 
 impl RequestGuard {
-    /// Draws a token for a server on this port. Fails if the system has no randomness.
+    /// Generates a token for a server on this port. Fails if the system has no randomness.
     pub(crate) fn new(port: u16) -> std::io::Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
@@ -59,7 +60,7 @@ impl RequestGuard {
         format!("http://{}/{}/", self.hosts[0], self.token)
     }
 
-    /// Returns the refusal of a request, if it is refused.
+    /// Returns the refusal of a request, or `None` if it is allowed.
     fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
         let headers = request.headers();
         let host = text(headers, &header::HOST);
@@ -76,7 +77,7 @@ impl RequestGuard {
         if !origin.map_or(is_read, is_own) {
             return Some((StatusCode::FORBIDDEN, "a page of another origin may not ask this"));
         }
-        // The browser is sent here from a local file, so opening the page itself may come from elsewhere.
+        // The browser is redirected here from a local file, so opening the page itself may be cross-site.
         let is_opening = is_read && text(headers, &SEC_FETCH_MODE) == Some("navigate");
         let site = text(headers, &SEC_FETCH_SITE);
         if !is_opening && site.is_some_and(|site| site != "same-origin" && site != "none") {
@@ -93,12 +94,12 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Compares in a time that does not depend on where two texts differ.
+/// Compares in time that does not depend on where two texts differ.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
 }
 
-/// Refuses what may not ask, and adds the headers of every response.
+/// Rejects unauthorized requests, and adds the headers of every response.
 pub(crate) async fn check(State(guard): State<RequestGuard>, request: Request, next: Next) -> Response {
     let mut response = match guard.refusal(&request) {
         Some(refusal) => refusal.into_response(),

@@ -18,13 +18,13 @@ use throng_job::{JobError, Kind, OpenTable};
 /// Tables with more groups are not held; their figures come from the release alone.
 const MOST_GROUPS: usize = 1 << 20;
 
-/// The risk of a table with more distinct tuples is not measured here; `throng risk` can be given more memory.
+/// The risk of a table with more distinct tuples is not measured here; `throng risk` can use more memory.
 const MOST_TUPLES: usize = 1 << 22;
 
 /// Cells of a table under the columns of one policy.
 #[derive(Debug)]
 pub(crate) struct HeldSurvey {
-    /// Identifies columns and hierarchies.
+    /// Hash that identifies columns and hierarchies.
     pub(crate) key: u64,
     /// Cells and groups; `None` if there are too many to hold.
     pub(crate) table: Option<Table>,
@@ -131,7 +131,7 @@ fn bound_spec(binding: &Binding) -> SurveySpec {
     }
 }
 
-/// Columns that are compared by their values, whatever the policy makes of them.
+/// Columns that are compared by their values, regardless of their treatment in the policy.
 fn plain_spec(binding: &Binding) -> SurveySpec {
     let of_quasi =
         binding.quasi.iter().map(|bound| (QuasiSpec::plain(&bound.column.name), bound.column.data_type.clone()));

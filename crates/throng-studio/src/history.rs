@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Changes of one kind within this time are one step, so that a slider or a word that is typed is undone as a whole.
+/// Changes of one kind within this time are one step, so that moving a slider or typing a word is undone as a whole.
 const ONE_STEP: Duration = Duration::from_millis(1500);
 
 /// Number of texts that are kept.
@@ -36,7 +36,7 @@ impl PolicyHistory {
         &self.revisions[self.at].text
     }
 
-    /// Returns all texts, oldest first, and the place of the current one.
+    /// Returns all texts, oldest first, and the index of the current one.
     pub(crate) fn revisions(&self) -> (&[Revision], usize) {
         (&self.revisions, self.at)
     }
@@ -57,7 +57,7 @@ impl PolicyHistory {
             return true;
         }
         self.revisions.push(Revision { change: change.to_owned(), text, made: now });
-        // The first text stays, to return to what was opened.
+        // Keep the first text, so that the opened state can be restored.
         if self.revisions.len() > MOST_TEXTS {
             self.revisions.remove(1);
         }
@@ -75,7 +75,7 @@ impl PolicyHistory {
         self.go_to(self.at + 1)
     }
 
-    /// Makes the text at a place the current one. Returns whether it exists and is another.
+    /// Makes the text at an index the current one. Returns whether it exists and differs from the current one.
     pub(crate) fn go_to(&mut self, at: usize) -> bool {
         let is_other = at < self.revisions.len() && at != self.at;
         if is_other {

@@ -12,7 +12,7 @@ use throng_job::{
 
 use crate::state::StudioState;
 
-/// Time between two looks at the progress of a job.
+/// Interval at which the progress of a job is polled.
 const TICK: Duration = Duration::from_millis(150);
 
 /// A kind of job.
@@ -32,7 +32,7 @@ pub(crate) enum JobKind {
 /// A job that runs or has ended.
 #[derive(Debug)]
 pub(crate) struct StudioJob {
-    /// Number of the job, by which a stale one is recognized.
+    /// Number of the job, used to detect stale ones.
     pub(crate) number: u64,
     pub(crate) kind: JobKind,
     pub(crate) progress: Arc<JobProgress>,
@@ -101,7 +101,7 @@ pub(crate) fn start(state: &Arc<StudioState>, kind: JobKind) -> Result<(), Strin
         }
         let number = project.job.as_ref().map_or(0, |job| job.number + 1);
         project.job = Some(StudioJob { number, kind, progress, stop: Some(stopper), outcome: None, sidecar: None });
-        // The machine is for the job now; figures go on with the next change.
+        // Leave the machine to the job; figures resume with the next change.
         project.live.restart();
         project.live.doing = None;
         (project.id, number, project.file.clone())
@@ -182,7 +182,7 @@ impl JobKind {
     }
 }
 
-/// Returns the highest risk that k allows, as `throng check` gives it.
+/// Returns the highest risk that k allows, as in `throng check`.
 pub(crate) fn risk_of(k: u64) -> f64 {
     highest_risk(k)
 }

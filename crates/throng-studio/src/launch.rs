@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// Opens an address in the browser of the user. Returns the folder of a file that must live until the browser has read it.
 ///
 /// The address holds the token, and other users see the arguments of a process. So the browser is given a file that only this user
-/// can read, and which leads to the address.
+/// can read, and that redirects to the address.
 pub fn open_in_browser(address: &str) -> std::io::Result<PathBuf> {
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(std::io::Error::other)?;

@@ -8,20 +8,20 @@
 //!                    view/                 jobs: check, try, release
 //! ```
 //!
-//! The product of the page is a policy file. Whatever the page shows is rendered here, from the text of the policy and from figures of
-//! the same functions that the commands call; the script of the page only sends actions and replaces parts.
+//! The page produces a policy file. Everything that it shows is rendered here, from the text of the policy and from figures of the
+//! same functions that the commands call; the script of the page only sends actions and replaces parts.
 //!
 //! | file | content |
 //! |---|---|
-//! | `guard`, `server` | who may ask, and for what |
+//! | `guard`, `server` | access control, and the routes |
 //! | `state`, `project` | the open tables, and the text, figures and jobs of each |
 //! | `fields`, `written`, `edit`, `history` | the policy as text: its settings, read leniently, edited in place, undone |
 //! | `first_look`, `held_survey`, `sample`, `answer`, `live` | figures: on a sample first, exact after that |
-//! | `jobs`, `builder`, `arrange`, `actions` | what buttons do |
+//! | `jobs`, `builder`, `arrange`, `actions` | the actions behind the buttons |
 //! | `view/` | the parts of the page |
 //!
 //! The page is served on the loopback interface only, below a random path. It fetches nothing, and shows counts, names and shares; values
-//! of the table only if asked for with `--show-values`.
+//! of the table only if requested with `--show-values`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -5,7 +5,7 @@
 //!            └ problems            └ risk            each is shown when it is there
 //! ```
 //!
-//! A change of the text ends the work on the text before it.
+//! A change of the text cancels the work on the previous text.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +21,10 @@ use crate::project::{PolicyProblem, problems};
 use crate::sample::sample;
 use crate::state::StudioState;
 
-/// Values of k that the frontier has besides the current one.
+/// Values of k on the frontier besides the current one.
 const GRID: [u64; 6] = [2, 3, 5, 10, 20, 50];
 
-/// Looks at the current text of a project, in place of the one before it.
+/// Starts computing the figures of the current text of a project, replacing those of the previous text.
 pub(crate) fn refresh(state: &Arc<StudioState>, id: usize) {
     let started = state.with_project(id, |project| {
         let (generation, stale) = project.live.restart();
@@ -71,7 +71,7 @@ impl LiveLook {
         self.show(|live| live.doing = None);
     }
 
-    /// Changes the figures, unless another text has taken the place of this one.
+    /// Changes the figures, unless this text has been replaced by another.
     fn show(&self, change: impl FnOnce(&mut crate::project::LiveFigures)) {
         let is_shown = self.state.with_project(self.id, |project| {
             let is_current = project.live.generation == self.generation;
@@ -148,7 +148,7 @@ impl LiveLook {
             let trial = |k: u64| {
                 let overrides = Overrides { k: Some(k), p: Some(p), without_preset: true, ..Overrides::default() };
                 let policy = project.provisional(&overrides).ok_or_else(|| format!("k = {k} and p = {p} do not fit"));
-                // A bound of each would take long, and the page shows that of the chosen k alone.
+                // Computing a bound for each would take long, and the page shows only that of the chosen k.
                 let policy = policy.map(|mut policy| {
                     policy.algorithm.bound = BoundSetting::Off;
                     policy
@@ -170,7 +170,7 @@ pub(crate) fn frontier_grid(k: u64) -> Vec<u64> {
 }
 
 impl crate::project::Project {
-    /// Returns the problem of a text that is no TOML.
+    /// Returns the problem of a text that is not TOML.
     fn written_problem(&self) -> Option<PolicyProblem> {
         let text = self.written().err()?;
         let line = text.strip_prefix("line ").and_then(|rest| rest.split(':').next()?.parse().ok());

@@ -1,13 +1,13 @@
-//! Files that the page may name: below the folders that the command was started with, and nowhere else.
+//! Files that the page may access: only those below the folders that the command was started with.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// Ending of the policy that is saved next to a table.
+/// Extension of the policy that is saved next to a table.
 const ENDING: &str = ".policy.toml";
 
-/// Returns the place of the policy of a table: beside a local file or folder, and else in the working folder.
+/// Returns the path of the policy of a table: next to a local file or folder, and otherwise in the working folder.
 pub(crate) fn policy_of(location: &str) -> PathBuf {
     let is_plain = !location.contains("://") && !location.contains(['*', '?', '[']);
     let path = Path::new(location);
@@ -37,7 +37,7 @@ impl AllowedFolders {
         if location.contains("://") {
             return Err("a URL is opened from the command line: throng studio URL".to_owned());
         }
-        // A glob has no path of its own; its folder has.
+        // A glob is not a path, so its fixed folder is checked.
         let fixed = location.find(['*', '?', '[']).map_or(location, |at| &location[..at]);
         let fixed =
             if fixed.len() < location.len() { fixed.rsplit_once('/').map_or(".", |(folder, _)| folder) } else { fixed };
@@ -68,12 +68,13 @@ pub(crate) fn file_name(column: &str) -> String {
     if name.is_empty() { "column".to_owned() } else { name }
 }
 
-/// Writes a file by way of another, so that readers see the old text or the new one. A file that exists keeps its permissions.
+/// Writes a file atomically through a temporary one, so that readers see either the old or the new text. An existing file
+/// keeps its permissions.
 pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     write(path, text, File::options().write(true).create(true).truncate(true))
 }
 
-/// Writes a file with values of a table, which only this user may read.
+/// Writes a file that contains values of a table and is readable only by this user.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);

@@ -1,4 +1,4 @@
-//! One open table: the text of its policy, and everything that is known of it.
+//! One open table: the text of its policy, and everything known about it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Project {
     pub(crate) locations: Vec<String>,
     /// File of the policy.
     pub(crate) file: PathBuf,
-    /// What is known of the table.
+    /// State of reading the table.
     pub(crate) opened: Opened,
     /// Columns in the order of the table.
     pub(crate) columns: Vec<ColumnProfile>,
@@ -46,11 +46,11 @@ pub(crate) struct Project {
     pub(crate) job: Option<StudioJob>,
     /// The hierarchy that is being built.
     pub(crate) dialog: Option<BuilderDialog>,
-    /// Place of the column whose settings are open.
+    /// Index of the column whose settings are open.
     pub(crate) settings: Option<usize>,
 }
 
-/// How far a table has been opened.
+/// Progress of opening a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Opened {
     /// Its rows are being counted.
@@ -73,21 +73,21 @@ pub(crate) struct ColumnProfile {
 /// Figures of the current text, in the order in which they arrive.
 #[derive(Debug, Default)]
 pub(crate) struct LiveFigures {
-    /// Number of the text that is being looked at.
+    /// Number of the text whose figures are being computed.
     pub(crate) generation: u64,
-    /// What is being computed.
+    /// The figures that are being computed.
     pub(crate) doing: Option<&'static str>,
     /// Set when the generation is stale.
     pub(crate) stale: Arc<AtomicBool>,
-    /// Ends the work of the generation.
+    /// Cancels the work of the generation.
     pub(crate) work: Option<AbortHandle>,
-    /// Problems of the policy, in its own words.
+    /// Problems of the policy, as its validation reports them.
     pub(crate) problems: Vec<PolicyProblem>,
     /// Cells and groups of the whole table, as long as columns and hierarchies stay as they are.
     pub(crate) survey: Option<Arc<HeldSurvey>>,
     /// Risk of the table as it is.
     pub(crate) risk: Option<Arc<Risk>>,
-    /// Whether the figures below are those of the text before the current one.
+    /// Whether the figures below are those of the previous text.
     pub(crate) is_outdated: bool,
     /// Figures of a release on a sample.
     pub(crate) sample: Option<Arc<LiveAnswer>>,
@@ -142,7 +142,7 @@ impl Project {
         WrittenPolicy::read(self.history.text())
     }
 
-    /// Whether the file on disk has another text.
+    /// Whether the file on disk differs from the text.
     pub(crate) fn is_unsaved(&self) -> bool {
         self.saved.as_deref() != Some(self.history.text())
     }
@@ -152,7 +152,7 @@ impl Project {
         Policy::parse(self.history.text(), self.folder(), overrides)
     }
 
-    /// Returns the policy with open questions answered carefully, for figures; `None` if it has other problems.
+    /// Returns the policy with open questions answered cautiously, for figures; `None` if it has other problems.
     pub(crate) fn provisional(&self, overrides: &Overrides) -> Option<Policy> {
         Policy::parse(&answered(self.history.text())?, self.folder(), overrides).ok()
     }
@@ -164,7 +164,7 @@ impl Project {
 }
 
 impl LiveFigures {
-    /// Ends the work on the last text, and returns the number of the next one.
+    /// Cancels the work on the last text, and returns the number of the next one.
     pub(crate) fn restart(&mut self) -> (u64, Arc<AtomicBool>) {
         self.stale.store(true, std::sync::atomic::Ordering::Relaxed);
         if let Some(work) = self.work.take() {

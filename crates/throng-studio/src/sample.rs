@@ -1,8 +1,8 @@
 //! Figures of a release on a sample of its regions.
 //!
-//! A sample of rows would be thinner than the table, and a class of k rows in it much wider. So whole leaves of the partition are
-//! sampled: each has all of its rows, and the classes in it are those of a release, except at its borders. Local search proposes more per
-//! cell where there are fewer cells, so a sample of a large table loses less than the release.
+//! A sample of rows would be sparser than the table, and a class of k rows in it much wider. So whole leaves of the partition are
+//! sampled: each has all of its rows, and its classes are like those of a release, except at its boundaries. Local search proposes more
+//! per cell where there are fewer cells, so a sample of a large table loses less than the release.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,7 +24,7 @@ use association::pairs;
 
 mod association;
 
-/// Number of cells that are clustered at most.
+/// Maximum number of cells that are clustered.
 const SAMPLED_CELLS: usize = 20_000;
 
 /// Number of classes that are shown by their shape.
@@ -37,7 +37,7 @@ pub(crate) fn sample(
     stale: &AtomicBool,
     shows_values: bool,
 ) -> Result<Option<LiveAnswer>, JobError> {
-    // The held survey has no units of privacy; with those, only the exact answer is given.
+    // The held survey has no units of privacy; if the policy has units, only the exact answer is given.
     let table = survey.table.as_ref().filter(|_| anonymizer.binding().unit.is_none());
     let Some(table) = table else { return Ok(None) };
     let (privacy, k) = (anonymizer.binding().privacy(), anonymizer.binding().k);
@@ -96,7 +96,7 @@ pub(crate) fn sample(
 fn some_of(leaves: Vec<Leaf>) -> (Vec<Leaf>, Vec<u32>) {
     let cells: usize = leaves.iter().map(|leaf| leaf.cells.len()).sum();
     let step = cells.div_ceil(SAMPLED_CELLS).max(1);
-    // A leaf that is too large for a sample would be most of the work; the first is taken in any case.
+    // A leaf that is too large for a sample would be most of the work and is skipped, unless it is the first.
     let (mut tried, mut rest) = (Vec::new(), Vec::new());
     for (at, leaf) in leaves.into_iter().enumerate() {
         if at % step == 0 && (tried.is_empty() || leaf.cells.len() <= SAMPLED_CELLS) {
@@ -108,7 +108,7 @@ fn some_of(leaves: Vec<Leaf>) -> (Vec<Leaf>, Vec<u32>) {
     (tried, rest)
 }
 
-/// Stops clustering when the answer is no longer wanted.
+/// Stops clustering when the answer is no longer needed.
 struct WhileFresh<'a>(&'a AtomicBool);
 
 impl ProgressSink for WhileFresh<'_> {
@@ -148,7 +148,7 @@ fn sensitive(table: &Table, recoding: &Recoding) -> Vec<SensitiveAnswer> {
             let mut counts: Vec<Vec<(u32, u64)>> = vec![Vec::new(); classes];
             for group in 0..table.group_count() as u32 {
                 let code = table.codes(group)[at];
-                // A list counts by its elements.
+                // Lists are counted by their elements.
                 let codes = match &column.elements {
                     Some(elements) if code != NULL => &elements[code as usize][..],
                     _ => std::slice::from_ref(&code),

@@ -1,4 +1,4 @@
-//! The server: a socket on the loopback interface, and the few things that can be asked for.
+//! The server: a socket on the loopback interface, and its few routes.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::places::AllowedFolders;
 use crate::state::{StateOptions, StudioState};
 use crate::view;
 
-/// The largest body of a request: a hierarchy file of many values.
+/// Maximum size of a request body: a hierarchy file of many values.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Content policy of a report, whose style is part of the page and which has no script.
@@ -32,7 +32,7 @@ const REPORT_POLICY: &str =
 /// Settings of the Studio.
 #[derive(Clone, Debug)]
 pub struct StudioOptions {
-    /// A table or a policy to begin with.
+    /// A table or a policy to open at the start.
     pub location: Option<String>,
     /// Port of the loopback interface; 0 takes a free one.
     pub port: u16,
@@ -46,7 +46,7 @@ pub struct StudioOptions {
     pub memory_limit: Option<u64>,
 }
 
-/// A server that listens, and has not yet answered.
+/// A server that listens, but does not serve requests yet.
 pub struct Studio {
     listener: TcpListener,
     guard: RequestGuard,
@@ -77,7 +77,7 @@ impl Studio {
         self.guard.address()
     }
 
-    /// Answers until it is stopped, or until its last page is closed if it was asked for that.
+    /// Serves requests until it is stopped or, if so configured, until its last page is closed.
     pub async fn serve(self, stop: Stop) -> Result<(), JobError> {
         let Self { listener, guard, state, location } = self;
         if let Some(location) = location {
@@ -99,7 +99,7 @@ impl Studio {
     }
 }
 
-/// Returns everything that can be asked for, behind the guard.
+/// Returns all routes, behind the guard.
 pub(crate) fn router(state: Arc<StudioState>, guard: RequestGuard) -> Router {
     let below = |name: &str| format!("{}/{name}", guard.path());
     Router::new()
@@ -142,7 +142,7 @@ async fn events(State(state): State<Arc<StudioState>>) -> Sse<impl Stream<Item =
         }
         match updates.recv().await {
             Ok(update) => Some((Ok(Event::default().data(update)), (None, updates, state, listener))),
-            // A page that could not keep up gets everything again.
+            // A page that could not keep up is sent everything again.
             Err(RecvError::Lagged(_)) => {
                 let (all, updates) = state.listen();
                 Some((Ok(Event::default().data(all)), (None, updates, state, listener)))
@@ -153,7 +153,7 @@ async fn events(State(state): State<Arc<StudioState>>) -> Sse<impl Stream<Item =
     Sse::new(stream).keep_alive(KeepAlive::default())
 }
 
-/// The report of the last release, or of the last trial.
+/// Returns the report of the last release, or of the last trial.
 async fn report(State(state): State<Arc<StudioState>>) -> Response {
     let sidecar = state.desk().shown().and_then(|project| project.job.as_ref()?.sidecar.clone());
     match sidecar {
@@ -164,7 +164,7 @@ async fn report(State(state): State<Arc<StudioState>>) -> Response {
     }
 }
 
-/// Performs an action. The page changes by events; the answer only has a message if the action was refused.
+/// Performs an action. The page is updated by events; the response only has a message if the action was refused.
 async fn act(State(state): State<Arc<StudioState>>, body: Bytes) -> Response {
     // Messages of the parser quote the body, so they are dropped.
     let Ok(action) = serde_json::from_slice::<StudioAction>(&body) else {

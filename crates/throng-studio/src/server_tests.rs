@@ -298,7 +298,7 @@ async fn a_hierarchy_is_built_with_a_preview() {
     bench.act(json!({ "do": "apply", "kind": "intervals", "text": "10, 20" })).await;
     assert!(bench.text().contains("hierarchy = { intervals = [10, 20] }"), "{}", bench.text());
     assert!(bench.part("dialog").is_empty());
-    // The file of ARX comes back in.
+    // The ARX file is imported again.
     bench.act(json!({ "do": "builder", "column": age })).await;
     bench.act(json!({ "do": "import", "lines": lines })).await;
     bench.act(json!({ "do": "apply", "kind": "file", "text": "hierarchies/age.csv" })).await;
@@ -361,7 +361,7 @@ async fn check_try_and_release_by_buttons() {
     bench.settled().await;
     assert!(bench.part("actions").contains("Released and verified"), "{}", bench.part("actions"));
     assert!(release.join("_SUCCESS").exists());
-    // A second release says that one is there, and replaces it if asked to.
+    // A second release reports the existing one, and replaces it if requested.
     bench.act(json!({ "do": "release", "overwrite": false })).await;
     bench.settled().await;
     assert!(bench.part("actions").contains("data-outcome=\"failed\""), "{}", bench.part("actions"));

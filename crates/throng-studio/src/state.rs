@@ -1,4 +1,4 @@
-//! The state of the page: open tables, and the parts that browsers have been sent.
+//! The state of the page: open tables, and the parts that were sent to browsers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,8 @@ use crate::places::AllowedFolders;
 use crate::project::Project;
 use crate::view;
 
-/// Time that a page may be gone before the process ends, if it is to end with the page. A reload takes less.
+/// Time without a page after which the process ends, if it is configured to end with its last page. A reload takes
+/// less.
 const GONE: Duration = Duration::from_secs(2);
 
 /// State that all requests share.
@@ -22,7 +23,7 @@ pub(crate) struct StudioState {
     updates: broadcast::Sender<Arc<str>>,
     /// Number of pages that listen.
     listeners: AtomicUsize,
-    /// Notified when the process is to end.
+    /// Notified when the process should end.
     pub(crate) ended: Notify,
     /// Whether the process ends with its last page.
     pub(crate) exits_when_closed: bool,
@@ -34,7 +35,7 @@ pub(crate) struct StudioState {
     memory_limit: Option<u64>,
 }
 
-/// Open tables, and what was sent of them.
+/// Open tables, and the parts of them that were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     pub(crate) projects: Vec<Project>,

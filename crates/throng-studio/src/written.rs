@@ -14,13 +14,13 @@ pub(crate) const OPEN: &str = "?";
 /// Roles, as they are written in a policy.
 pub(crate) const ROLES: [&str; 4] = ["identifier", "quasi", "sensitive", "insensitive"];
 
-/// Settings by name or path, as they are entered on the page; `None` for one that only the text can hold.
+/// Settings by name or path, as they are entered on the page; `None` for one that only the text can represent.
 pub(crate) type Settings = BTreeMap<&'static str, Option<String>>;
 
 /// The settings of a policy that the page shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WrittenPolicy {
-    /// Parameter k, written or of the preset.
+    /// Parameter k, explicit or from the preset.
     pub(crate) k: Option<u64>,
     /// Name of the preset.
     pub(crate) preset: Option<String>,
@@ -50,8 +50,8 @@ pub(crate) struct WrittenColumn {
 }
 
 impl WrittenPolicy {
-    /// Reads a text. Returns the place and kind of the mistake if it is no TOML; the parser's message may quote the text, which is
-    /// the user's own.
+    /// Reads a text. Returns the position and kind of the mistake if it is not TOML; the parser's message may quote the text,
+    /// which is the user's own.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let document = text.parse::<DocumentMut>().map_err(|error| place(text, &error))?;
         let privacy = table(document.get("privacy"));

@@ -3,7 +3,7 @@
 use crate::demographics::AGES;
 
 /// Returns the value of a curve at `x`: linear between points, constant before the first and after the last. `points`
-/// must be sorted by the first number and not be empty.
+/// must be non-empty and sorted by the first number.
 pub(crate) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= x);
     match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {

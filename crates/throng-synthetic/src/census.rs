@@ -14,7 +14,7 @@ use crate::occupation::INDUSTRIES;
 use crate::person::{Person, Population};
 use crate::rng::Rng;
 
-/// Rows per batch. Part of the definition of a seed: another size would give other rows.
+/// Rows per batch. Part of the definition of a seed: a different size would give different rows.
 pub const BATCH_ROWS: u64 = 8192;
 
 /// Estimated bytes per string, to preallocate buffers.

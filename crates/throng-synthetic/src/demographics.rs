@@ -163,7 +163,7 @@ fn education_shares(age: usize) -> [f64; 16] {
             _ => 0.0,
         });
     }
-    // Degrees are rarer among the old, and the young have not had the time.
+    // Degrees are rarer among the old, and the young have not had time to get them.
     let higher = curve(&[(18.0, 0.35), (25.0, 0.9), (35.0, 1.05), (60.0, 0.85), (80.0, 0.55)], age as f64);
     let lower = curve(&[(18.0, 1.6), (25.0, 0.9), (55.0, 1.0), (80.0, 2.6)], age as f64);
     std::array::from_fn(|level| match level {

@@ -1,6 +1,6 @@
 //! Synthetic data for trials: a census extract of any size, with realistic skew and dependencies.
 //!
-//! No person in it exists. A row is drawn from conditional tables, so that anonymization meets what it meets in
+//! No person in it exists. A row is drawn from conditional tables, so anonymization faces the same conditions as in
 //! practice: a few regions hold most people, some origins are rare, age correlates with marriage and education, and
 //! occupation depends on education and sex.
 //!

@@ -87,7 +87,7 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// Writes "First Last" over whatever `text` holds.
+    /// Overwrites `text` with "First Last".
     #[inline]
     pub fn write_to(self, text: &mut String) {
         text.clear();

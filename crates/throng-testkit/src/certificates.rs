@@ -64,7 +64,7 @@ impl Authority {
         Ok(issued)
     }
 
-    /// Writes the settings of a command, so that those of the system do not matter.
+    /// Writes the settings of a command, so that it does not depend on those of the system.
     fn settings(&self, name: &str, hosts: &str) -> Result<PathBuf, String> {
         let path = self.folder.join(format!("{name}.cnf"));
         let hosts = if hosts.is_empty() { String::new() } else { format!("subjectAltName={hosts}\n") };

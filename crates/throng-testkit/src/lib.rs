@@ -12,7 +12,7 @@
 //! # Ok::<(), proptest::test_runner::Reason>(())
 //! ```
 
-// Failures here are bugs of a test, which a panic shows best.
+// Failures here are bugs in a test, for which a panic is the best report.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod certificates;

@@ -6,12 +6,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Records that the current test was skipped, and why. Prints it too, past the capture of the test harness.
+/// Records that the current test was skipped, and why. Also prints it, bypassing the output capture of the test
+/// harness.
 pub fn skip(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let line = format!("{test}: {why}\n");
     let _ = write!(std::io::stderr(), "skipped: {line}");
-    // A record that can't be written is no reason to fail the test: the line above was printed.
+    // Failing to write the record must not fail the test: the line above was printed.
     if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(skip_record()) {
         let _ = file.write_all(line.as_bytes());
     }

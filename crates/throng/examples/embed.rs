@@ -1,4 +1,4 @@
-//! A host that anonymizes batches of its own, shows what was lost, and verifies what it has written down.
+//! A host that anonymizes its own batches, shows what was lost, and verifies what it has stored.
 //!
 //! `cargo run -p throng --example embed`
 
@@ -16,7 +16,7 @@ pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
         )
         .await?;
 
-    // A real host leaves the secret to the environment (`THRONG_SECRET`), and keeps it the same for every release.
+    // A real host takes the secret from the environment (`THRONG_SECRET`), and keeps it the same for every release.
     let policy = Policy::builder()
         .with_k(10)
         .with_p(2)

@@ -1,7 +1,7 @@
 //! The same functions for plain threads.
 //!
-//! Each call starts threads of its own and ends when its work is done. A thread that runs asynchronous tasks gets
-//! [`ThrongError::WouldBlock`].
+//! Each call starts its own threads and returns when its work is done. On a thread that runs asynchronous tasks it
+//! returns [`ThrongError::WouldBlock`].
 //!
 //! ```
 //! use throng::prelude::*;

@@ -1,4 +1,4 @@
-//! The reasons for which there is no release, as a host can match on them.
+//! The reasons why there is no release, as an enum that a host can match on.
 
 use datafusion::error::DataFusionError;
 use thiserror::Error;
@@ -18,7 +18,7 @@ pub enum ThrongError {
     /// No release of this table can keep the promise of the policy.
     #[error("the privacy target can't be met: {}", joined(.shortfalls))]
     Infeasible {
-        /// Everything that stands in the way, with columns and counts.
+        /// All requirements that can't be met, with columns and counts.
         shortfalls: Vec<Shortfall>,
     },
     /// More rows would have to be suppressed than the policy allows.
@@ -42,11 +42,11 @@ pub enum ThrongError {
     /// The table has no rows that can be released.
     #[error("the table has no rows to release ({suppressed} were suppressed for nulls)")]
     NoRows {
-        /// Rows that were there and had to be suppressed.
+        /// Rows that were in the table and had to be suppressed.
         suppressed: u64,
     },
-    /// A value of the table does not fit its policy: NaN, null, or outside of a hierarchy or of the categories. Names the column,
-    /// and counts.
+    /// A value of the table does not fit its policy: NaN, null, or missing from a hierarchy or from the categories. Holds the
+    /// column name and counts.
     #[error(transparent)]
     Data(CoreError),
     /// There are no batches, and so no schema.
@@ -58,29 +58,29 @@ pub enum ThrongError {
         /// The first batch that differs, counted from zero.
         batch: usize,
     },
-    /// The table that is verified has not the columns of the promise, or not in a form that can be compared.
+    /// The verified table lacks columns of the promise, or has them in a form that can't be compared.
     #[error(transparent)]
     Unverifiable(#[from] VerifyError),
-    /// The table that is verified has columns that the policy does not release.
+    /// The verified table has columns that the policy does not release.
     #[error("the table has columns that the policy does not release: {}", columns.join(", "))]
     UnexpectedColumns {
         /// Their names.
         columns: Vec<String>,
     },
-    /// A release was made and did not pass verification, which is a bug of Throng. None of it was given.
+    /// A release was made and did not pass verification, which is a bug in Throng. None of it was returned.
     #[error("the release was refused before any of it was given: {reason}; please report this")]
     Refused {
         /// The check that failed.
         reason: &'static str,
     },
-    /// The examiner of the session ([`ReleaseExaminer`](crate::ReleaseExaminer)) has refused a release, or failed. None of it was given.
+    /// The examiner of the session ([`ReleaseExaminer`](crate::ReleaseExaminer)) refused a release, or failed. None of it was returned.
     #[error(transparent)]
     Examined(Box<dyn std::error::Error + Send + Sync>),
-    /// The table can't be read. [`classify`](crate::classify) returns the cause. The values that its message may have quoted are not
-    /// in the source any more.
+    /// The table can't be read. [`classify`](crate::classify) returns the cause. Values that the message may have quoted have been
+    /// removed from the source.
     #[error("the table can't be read")]
     Read(#[source] DataFusionError),
-    /// The memory pool of the session does not suffice.
+    /// The memory pool of the session is exhausted.
     #[error("the memory of the session does not leave enough room for {part}; raise its limit")]
     Memory {
         /// The part of the work that did not fit.
@@ -89,19 +89,19 @@ pub enum ThrongError {
     /// Rows could not be spilled to disk or read back.
     #[error("rows can't be spilled to disk; check the space in the temporary folder")]
     Spill(#[source] DataFusionError),
-    /// The table has changed while it was read.
+    /// The table changed while it was read.
     #[error("the table has changed while it was read; try again")]
     Changed,
-    /// The caller has dropped the work.
+    /// The caller dropped the future.
     #[error("the work was cancelled")]
     Cancelled,
-    /// A function of [`blocking`](crate::blocking) was called by an asynchronous task.
+    /// A function of [`blocking`](crate::blocking) was called from an asynchronous task.
     #[error("this thread runs asynchronous tasks, which must not block; call the asynchronous function instead")]
     WouldBlock,
     /// The threads of a blocking call can't be started.
     #[error("the threads of a blocking call can't be started: {0}")]
     Threads(#[source] std::io::Error),
-    /// A bug of Throng, or a failure below it. Has no source, because the message of one may quote values.
+    /// A bug in Throng, or a failure in a library. Has no source, because its message might quote values.
     #[error("{reason}")]
     Internal {
         /// The part of the work that failed.
@@ -114,13 +114,13 @@ fn joined(shortfalls: &[Shortfall]) -> String {
 }
 
 impl ThrongError {
-    /// Sorts an error of the engine, which may wrap one of ours and may quote values.
+    /// Converts an error of the engine, which may wrap one of ours and may quote values.
     pub(crate) fn from_engine(error: DataFusionError) -> Self {
         AnonymizeError::from(error).into()
     }
 }
 
-/// Takes the values out of an error of the engine: its conversion does.
+/// Redacts an error of the engine, by converting it.
 fn redacted(error: AnonymizeError) -> DataFusionError {
     error.into()
 }

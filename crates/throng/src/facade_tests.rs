@@ -214,7 +214,7 @@ async fn risk_is_that_of_the_values_as_they_are() {
     assert_eq!((released.classes, released.rows_at_risk, released.highest()), (2, 0, release.risk(&[]).highest));
 }
 
-/// A policy for the columns of a release, which have no identifier.
+/// A policy for the columns of a release, which has no identifier.
 fn builder_of_release() -> Policy {
     let builder = Policy::builder().with_k(3).quasi("age", |age| age);
     builder.sensitive("illness", |illness| illness).build().unwrap()
@@ -249,7 +249,7 @@ async fn a_limit_on_the_finished_release_is_refused_where_nobody_examines_it() {
     }
 }
 
-/// Accepts or refuses every release, and counts the rows of the input that it has read again.
+/// Accepts or refuses every release, and counts the input rows that it reads again.
 struct Examiner {
     is_refused: bool,
     rows: AtomicUsize,

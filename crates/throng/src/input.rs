@@ -1,4 +1,4 @@
-//! The tables that a host can hand over.
+//! The types of tables that a host can pass in.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ use crate::ThrongError;
 
 /// A value that is a table: batches, a stream, a `DataFrame`, or any table of DataFusion.
 ///
-/// Implement it for a type of your own by returning a [`TableProvider`].
+/// Implement it for your own type by returning a [`TableProvider`].
 pub trait IntoTable {
-    /// Returns the table. Reads none of its rows.
+    /// Returns the table, without reading any of its rows.
     fn into_table(self) -> Result<Arc<dyn TableProvider>, ThrongError>;
 }
 
@@ -64,13 +64,13 @@ impl IntoTable for SendableRecordBatchStream {
     }
 }
 
-/// The only partition of a table that can be read once.
+/// The only partition of a single-use table.
 struct SingleUseStream {
     schema: SchemaRef,
     stream: Mutex<Option<SendableRecordBatchStream>>,
 }
 
-/// Without the stream, which may show rows.
+/// Omits the stream, which may show rows.
 impl fmt::Debug for SingleUseStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SingleUseStream").finish_non_exhaustive()

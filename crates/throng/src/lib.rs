@@ -2,7 +2,7 @@
 //!
 //! A table of people and a policy go in. A release comes out: every row shares its quasi-identifiers with at least k - 1 others,
 //! and every such equivalence class has at least p values of each sensitive column. All rows of a release are verified before the
-//! first of them is given.
+//! first one is returned.
 //!
 //! ```
 //! use throng::prelude::*;
@@ -38,10 +38,10 @@
 //! # Tables
 //!
 //! [`anonymize`] takes anything that is [`IntoTable`]: a batch, batches, a stream of batches, a `DataFrame`, or any table of
-//! DataFusion. [`anonymize_in`] does the same in a session of the host, whose memory pool, temporary folder and object stores are
-//! used then. Rows that do not fit into the pool are spilled.
+//! DataFusion. [`anonymize_in`] does the same in a session of the host, and uses its memory pool, temporary folder and object
+//! stores. Rows that do not fit into the pool are spilled.
 //!
-//! A release is a table as well, and goes on in queries:
+//! A release is also a table, which can be queried:
 //!
 //! ```
 //! # use throng::prelude::*;
@@ -137,7 +137,7 @@
 //!
 //! # Extensions
 //!
-//! With the feature `testing`, the module `testing` checks that a clustering or a privacy model of your own keeps its contract.
+//! With the feature `testing`, the module `testing` checks that your own clustering or privacy model keeps its contract.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -187,7 +187,7 @@ pub use throng_policy::{
 
 use datafusion::prelude::SessionContext;
 
-/// Anonymizes a table under a policy, in a session with the defaults of DataFusion: without a limit of memory.
+/// Anonymizes a table under a policy, in a session with DataFusion's defaults: without a memory limit.
 ///
 /// The input is read once. All rows of the release have been verified when this returns. The release depends on the content of the
 /// table, the policy and its secret, and on nothing else.
@@ -205,10 +205,10 @@ pub async fn anonymize_in(
     VerifiedRelease::new(session, table, policy).await
 }
 
-/// Verifies that a table keeps the promise of a policy, by its values alone. It shares no code with what makes releases.
+/// Verifies that a table keeps the promise of a policy, from its values alone. Shares no code with what makes releases.
 ///
-/// Returns findings for a table that does not keep the promise too: see [`Findings::holds`]. A column that the policy does not
-/// release is an error.
+/// Also returns findings for a table that does not keep the promise: see [`Findings::holds`]. A column that the policy does
+/// not release is an error.
 pub async fn verify(table: impl IntoTable, policy: &Policy) -> Result<Findings, ThrongError> {
     verify_in(&SessionContext::new(), table, policy).await
 }
@@ -222,10 +222,10 @@ pub async fn verify_in(
     verify::verify(session, table, policy).await
 }
 
-/// Measures the risk that people are found in a table as it is, by the quasi-identifiers and sensitive columns of a policy.
+/// Measures the re-identification risk of a table as it is, by the quasi-identifiers and sensitive columns of a policy.
 ///
 /// Classes are rows with the same values, before any generalization, and rows with a risk above `1/k` are counted. The figures are
-/// those of the data controller: some concern fewer than k rows, and so must not be published.
+/// for the data controller: some concern fewer than k rows, and so must not be published.
 ///
 /// ```
 /// # use throng::prelude::*;

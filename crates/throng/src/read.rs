@@ -1,4 +1,4 @@
-//! Reads the columns of a table that are needed, and no others.
+//! Reads only the columns of a table that are needed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 
-/// Plans a scan of the columns with these names, which come in the order of the table.
+/// Plans a scan of the columns with these names, in the order of the table.
 pub(crate) async fn scan(
     session: &SessionContext,
     table: Arc<dyn TableProvider>,

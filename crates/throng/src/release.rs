@@ -1,4 +1,4 @@
-//! A release that has been verified, and everything that is known of it.
+//! A verified release, and everything known about it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl VerifiedRelease {
             (context.session_config().batch_size(), context.session_config().target_partitions());
         let operator = table.plan(&session.state()).await.map_err(ThrongError::from_engine)?;
         let release = operator.release(context).await?;
-        // The operator has verified the rows: the table does not leave that to its caller.
+        // The operator has verified the rows: the table does not use external verification.
         let findings = release.findings().cloned().ok_or(AnonymizeError::Task)?;
         Ok(Self { table, release, findings, batch_rows, concurrency })
     }
@@ -54,7 +54,7 @@ impl VerifiedRelease {
 
     /// Returns all rows in the canonical order of the release. Every call starts at the first row.
     ///
-    /// Some batches are computed ahead on the runtime of the task that polls.
+    /// Some batches are computed ahead on the runtime of the polling task.
     pub fn stream(&self) -> SendableRecordBatchStream {
         let rows = self.release.stream(self.batch_rows, self.concurrency);
         Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows))
@@ -65,7 +65,7 @@ impl VerifiedRelease {
         self.stream().try_collect().await.map_err(ThrongError::from_engine)
     }
 
-    /// Returns the release as a table for further queries, in which it is not computed again.
+    /// Returns the release as a table for further queries, which do not recompute it.
     pub fn table(&self) -> Arc<dyn TableProvider> {
         Arc::clone(&self.table) as Arc<dyn TableProvider>
     }
@@ -100,8 +100,8 @@ impl VerifiedRelease {
         &self.findings
     }
 
-    /// Returns how the release was made, and what it costs in detail. May hold facts about groups of the input that are smaller
-    /// than k, and so must not be published as a whole.
+    /// Returns how the release was made, and how much detail it loses. May hold facts about groups of the input that are
+    /// smaller than k, and so must not be published as a whole.
     pub fn facts(&self) -> &Facts {
         self.release.facts()
     }
@@ -120,7 +120,7 @@ impl VerifiedRelease {
     }
 }
 
-/// Counts, and shows no row.
+/// Shows counts and no rows.
 impl fmt::Debug for VerifiedRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifiedRelease")

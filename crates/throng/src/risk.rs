@@ -1,4 +1,4 @@
-//! The risk that people are found in a table as it is.
+//! The re-identification risk of a table as it is.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) async fn risk(
         tokio::task::consume_budget().await;
     }
     let tuples = survey.take_groups();
-    // Classes without a column are counted for as many columns at a time as there are threads.
+    // Classes without one column are counted for one column per thread at a time.
     let copies = 1 + std::thread::available_parallelism().map_or(1, usize::from);
     reserve(survey.size() + copies * 3 * tuples.size())?;
     let names = |columns: &[BoundColumn]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
@@ -54,7 +54,7 @@ pub(crate) async fn risk(
     Ok(risk.with_sampling_fraction(policy.privacy.sampling_fraction))
 }
 
-/// Quasi-identifiers that are compared by their values, whatever the policy generalizes them to.
+/// Quasi-identifiers that are compared by their values, regardless of how the policy generalizes them.
 fn values_as_they_are(quasi: &[BoundColumn], sensitive: &[BoundColumn]) -> SurveySpec {
     let typed = |column: &BoundColumn| -> DataType { column.data_type.clone() };
     SurveySpec {

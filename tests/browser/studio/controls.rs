@@ -12,7 +12,7 @@ fn rarer_settings_and_the_text_follow_each_other() {
     browser.wait("document.getElementById('open-questions')");
     answer_questions(&mut browser);
 
-    // A promise of the whole policy, by its field, and then by the text; a comment that is written there stays.
+    // A promise of the whole policy, set by its field and then by the text; a comment written there is preserved.
     browser.click("document.querySelector('.rarer summary')");
     let limit = id("rarer-1-privacy-loss_limit");
     enter(&mut browser, &limit, "0.6");
@@ -26,7 +26,7 @@ fn rarer_settings_and_the_text_follow_each_other() {
     browser.wait(&text_has("loss_limit = 0.55 # agreed"));
     enter(&mut browser, &id("rarer-1-privacy-attacks-max_gain"), "40");
     browser.wait(&text_has("[privacy.attacks]"));
-    // What is no gain is said in the words of the policy, and taken back.
+    // An invalid gain is reported with the message of the policy, and reverted.
     enter(&mut browser, &id("rarer-1-privacy-attacks-max_gain"), "0.5");
     browser.wait("document.getElementById('problems').textContent.includes('max_gain')");
     browser.click(&button("Undo"));
@@ -57,7 +57,7 @@ fn rarer_settings_and_the_text_follow_each_other() {
     browser.wait("document.querySelector('[data-outcome=checked].holds')");
     let policy = std::fs::read_to_string(workshop.path("input/patients.policy.toml")).unwrap();
     assert!(policy.starts_with("# A draft") && policy.contains("loss_limit = 0.55 # agreed"), "{policy}");
-    // The browser notes that a value was refused; nothing else is wrong.
+    // The browser logs that a value was refused; there is no other complaint.
     let others: Vec<String> = browser.complaints().into_iter().filter(|note| !note.contains("422")).collect();
     assert!(others.is_empty(), "{others:?}");
 }
@@ -93,7 +93,7 @@ fn a_tree_is_arranged_by_dragging_and_by_keys() {
     let begun: String = std::iter::once("other\n".to_owned()).chain(all.map(|name| format!("  {name}\n"))).collect();
     wait_for_tree(&mut browser, &begun);
 
-    // By keys: pick a value, name a group for it; then pick another and put it down there.
+    // By keyboard: pick a value, name a group for it; then pick another and drop it there.
     let focus = |browser: &mut Browser, element: &str| browser.evaluate(&format!("{element}.focus()"));
     focus(&mut browser, &node("gout"));
     browser.press(" ", 32);
@@ -110,14 +110,14 @@ fn a_tree_is_arranged_by_dragging_and_by_keys() {
     focus(&mut browser, &node("bones"));
     browser.press(" ", 32);
     browser.wait("document.getElementById('builder-text').value.endsWith('bones\\n  gout\\n  fracture\\n')");
-    // Escape puts down what was picked, and leaves the dialog open.
+    // Escape drops the picked line, and leaves the dialog open.
     focus(&mut browser, &node("flu"));
     browser.press(" ", 32);
     browser.press("Escape", 27);
     browser.wait(&format!("{}.getAttribute('aria-pressed') === 'false'", node("flu")));
     assert_eq!(browser.evaluate("Boolean(document.querySelector('dialog[open]'))"), true);
 
-    // By the mouse.
+    // By mouse.
     browser.drag(&node("migraine"), &node("bones"));
     browser
         .wait("document.getElementById('builder-text').value.endsWith('bones\\n  gout\\n  fracture\\n  migraine\\n')");
@@ -128,7 +128,7 @@ fn a_tree_is_arranged_by_dragging_and_by_keys() {
     browser.wait("document.querySelector('dialog .error')?.textContent.includes('into itself')");
     assert_eq!(tree(&mut browser), arranged);
 
-    // Out as a file in the convention of ARX, in again, and into the policy.
+    // Export as an ARX file, import it again, and apply it to the policy.
     browser.click(&button("Write as ARX file"));
     browser.wait("document.getElementById('notice').textContent.includes('convention of ARX')");
     let lines = std::fs::read_to_string(workshop.path("input/hierarchies/diagnosis.csv")).unwrap();

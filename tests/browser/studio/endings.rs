@@ -42,7 +42,7 @@ fn a_wrong_file_is_explained_and_a_closed_tab_ends_the_process() {
         "(() => { const form = document.querySelector('.welcome form'); form.path.value = 'input/patients.parquet'; form.requestSubmit(); })()",
     );
     browser.wait("document.querySelectorAll('.tabs .tab').length === 2 && document.getElementById('open-questions')");
-    // Each table keeps its own state, and the one that is closed is gone.
+    // Each table keeps its own state, and the closed one is gone.
     browser.click("document.querySelectorAll('.tabs .tab')[0]");
     browser.wait("document.body.textContent.includes(\"can't be opened\")");
     browser.click("document.querySelectorAll('.tabs .close')[0]");

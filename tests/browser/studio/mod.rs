@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `newcomer` | from a table that it has never seen to a verified release, by clicks and keys; every figure against the commands |
+//! | `newcomer` | from an unknown table to a verified release, by clicks and keys; every figure against the commands |
 //! | `controls` | rarer settings, and hierarchies that are arranged by dragging and by keys |
 //! | `reading` | widths, colours, axe-core, paper, keyboard |
 //! | `endings` | a run that is stopped, a wrong file, a closed tab, two tables |
@@ -32,7 +32,7 @@ use crate::tables::{Draws, strings, table, write_parquet};
 /// The figures are exact, and nothing is being computed.
 const IS_EXACT: &str = "document.querySelector('.pill.exact') && !document.querySelector('#answers .busy')";
 
-/// A Studio that is killed with the test.
+/// A Studio process that is killed when the test ends.
 struct Running {
     process: Child,
     stdout: BufReader<ChildStdout>,
@@ -81,7 +81,7 @@ impl Drop for Running {
 }
 
 /// A table of patients with names and types that no other test has: spaces and dots in names, dates, missing values, a constant, and
-/// texts of which no two are equal.
+/// unique texts.
 fn write_patients(workshop: &Workshop, rows: i64) {
     let mut random = Draws::new(21);
     let mut column = |most: u64| (0..rows).map(|_| random.below(most) as i64).collect::<Vec<i64>>();
@@ -138,12 +138,12 @@ fn id(name: &str) -> String {
     format!("document.getElementById('{name}')")
 }
 
-/// Chooses an option of a list, as its menu does.
+/// Chooses an option of a list, as its menu would.
 fn choose(browser: &mut Browser, list: &str, value: &str) {
     browser.evaluate(&format!(
         "(() => {{ const e = {list}; e.focus(); e.value = '{value}'; e.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
     ));
-    // The server has it when its markup has it.
+    // Once the markup shows it, the server has it.
     browser.wait(&format!(
         "{list}.value === '{value}' && ({list}.querySelector('option[selected]')?.value ?? '') === '{value}'"
     ));

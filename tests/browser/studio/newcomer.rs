@@ -1,4 +1,4 @@
-//! From a table that it has never seen to a verified release, by clicks and keys; every figure against the commands.
+//! From an unknown table to a verified release, by clicks and keys; every figure against the commands.
 
 use std::process::Command;
 
@@ -16,7 +16,8 @@ fn figures(browser: &mut Browser, document: &str) -> Vec<(String, f64)> {
     found.as_array().unwrap().iter().map(pair).collect()
 }
 
-/// Looks up a path: steps with dots, and after the first slash with slashes, since names of columns may have dots.
+/// Looks up a path: steps are separated by dots and, after the first slash, by slashes, since column names may contain
+/// dots.
 fn at<'a>(document: &'a Value, key: &str) -> &'a Value {
     let (plain, names) = key.split_once('/').map_or((key, None), |(plain, names)| (plain, Some(names)));
     let steps = plain.split('.').chain(names.into_iter().flat_map(|names| names.split('/')));
@@ -34,7 +35,7 @@ fn assert_equal(browser: &mut Browser, name: &str, document: &Value, least: usiz
     }
 }
 
-/// Reads a number as it is printed: with commas, and as a share with a percent sign. Also returns how exact it is.
+/// Reads a number as it is printed: with commas, and as a share with a percent sign. Also returns its precision.
 fn printed(text: &str) -> (f64, f64) {
     let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
     let number: f64 = digits.parse().unwrap_or_else(|_| panic!("{text} is no number"));
@@ -45,7 +46,8 @@ fn printed(text: &str) -> (f64, f64) {
     }
 }
 
-/// Whatever is printed must be the value behind it, and the values are those of the commands; nothing else has digits.
+/// Asserts that every printed figure equals its underlying value, that the values are those of the commands, and that
+/// nothing else has digits.
 fn assert_prints_its_figures(browser: &mut Browser, metrics: &Value, risk: &Value) {
     let texts = browser.evaluate(
         "[...document.querySelectorAll('data[data-doc]')].map((e) => [e.dataset.key, Number(e.value), e.textContent])",
@@ -71,7 +73,7 @@ fn assert_prints_its_figures(browser: &mut Browser, metrics: &Value, risk: &Valu
         printed(released.as_str().unwrap().trim_end_matches('.')).0,
         metrics["utility"]["classes"].as_f64().unwrap()
     );
-    // Bars print what the figures beside them say.
+    // Bars have the same labels as the figures next to them.
     let bars = browser.evaluate(
         "Object.fromEntries([...document.querySelectorAll('#answers figure')].map((f) => [f.querySelector('svg title').textContent, \
          [[...f.querySelectorAll('svg text.value')].map((t) => t.textContent), [...f.querySelectorAll('data')].map((d) => d.textContent)]]))",
@@ -112,7 +114,7 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     browser.wait("document.getElementById('open-questions')");
     browser.wait(IS_EXACT);
 
-    // Roles: what the draft could not know. Release is not possible before.
+    // Roles that the draft could not infer. Release is not possible before they are set.
     assert_eq!(browser.evaluate(&format!("{} === undefined", button("Release"))), true);
     for (column, role) in ROLES {
         choose(&mut browser, &field(&format!("Role of {column}")), role);
@@ -152,7 +154,7 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     browser.click(&button("Use it"));
     browser.wait("!document.querySelector('dialog[open]') && document.getElementById('text').value.includes('intervals = [5, 10, 30]')");
 
-    // A bound, which is asked for among the rarer settings.
+    // A bound, which is requested among the rarer settings.
     browser.click("document.querySelector('.rarer summary')");
     choose(&mut browser, &id("rarer-0-algorithm-bound"), "true");
     browser.click("document.querySelector('.rarer summary')");
@@ -189,7 +191,7 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     keep("studio-released.png", &browser.picture(false));
     assert_eq!(figures(&mut browser, "run"), tried);
 
-    // Everything on the page is what the commands say.
+    // Everything on the page agrees with the commands.
     let metrics = std::fs::read(workshop.path("released/patients/_throng/metrics.json")).unwrap();
     let metrics: Value = serde_json::from_slice(&metrics).unwrap();
     assert_equal(&mut browser, "metrics", &metrics, 16);

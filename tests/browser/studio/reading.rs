@@ -8,7 +8,7 @@ const WIDTHS: [u32; 3] = [390, 768, 1280];
 pub(super) fn assert_reads_well(browser: &mut Browser, place: &str) {
     let found = browser.evaluate(CHECKS);
     let problems = found["problems"].as_array().unwrap();
-    // The page has one script, which is a file of its own.
+    // The page has one script, in a separate file.
     let others: Vec<&Value> = problems.iter().filter(|problem| *problem != "there is a script").collect();
     assert!(others.is_empty(), "{place}: {others:#?}");
     assert_eq!(
@@ -61,7 +61,7 @@ fn the_page_reads_well_at_every_width() {
             scheme == "dark"
         );
         keep(&format!("studio-{place}.png"), &browser.picture(true));
-        // What is folded away is looked at too.
+        // Collapsed content is checked too.
         for is_open in [false, true] {
             browser.evaluate(&format!("document.querySelector('.rarer').open = {is_open}"));
             assert_reads_well(&mut browser, &place);
@@ -85,7 +85,7 @@ fn the_page_reads_well_at_every_width() {
     keep("studio.pdf", &paper);
 }
 
-/// Every control has its turn with the Tab key, in the order of the page, and shows that it has it.
+/// Every control is focused with the Tab key, in the order of the page, and shows its focus.
 #[test]
 fn every_control_is_reached_with_the_keyboard() {
     let Some(mut browser) = browser() else { return };

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// Sends bytes to a server, and returns the status of its answer with the answer.
+/// Sends bytes to a server, and returns the status and the response.
 fn raw(host: &str, request: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -93,7 +93,7 @@ fn a_running_studio_refuses_all_but_its_page() {
     assert_eq!(get(&own, host, "").0, 200, "it still answers its page");
 }
 
-/// Serves one page to whoever asks, on a port of its own.
+/// Serves one page to any client, on a separate port.
 fn foreign_page(script: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -120,7 +120,7 @@ fn the_script_of_another_page_reaches_nothing() {
     write_patients(&workshop, 300);
     let studio = Running::start(&workshop, &["input/patients.parquet"]);
     let address = &studio.address;
-    // Even with the token, which such a page does not know.
+    // Even with the token, which such a page could not have.
     let script = format!(
         "const a = '{address}'; const out = {{}};
          const done = (name) => (value) => {{ out[name] = value; }};
@@ -152,7 +152,7 @@ fn another_user_of_the_machine_finds_no_token() {
     use std::os::unix::process::CommandExt;
     let workshop = Workshop::new();
     write_patients(&workshop, 300);
-    // In place of the browser of the desktop, a program that writes down how it was called.
+    // Instead of the desktop browser, a program that records its arguments.
     let temporary = workshop.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
     std::fs::create_dir(workshop.path("bin")).unwrap();

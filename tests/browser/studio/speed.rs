@@ -4,20 +4,21 @@
 //! THRONG_STUDIO_ROWS=1000000 cargo test --release --workspace --test cli browser::studio::speed -- --nocapture
 //! ```
 //!
-//! Without the variable there are few rows, no time is asked for, and the test is about which k an answer is for.
+//! Without the variable there are few rows, times are not asserted, and the test checks only that answers are for the
+//! right k.
 
 use super::*;
 
-/// What is promised on a million rows, in milliseconds: the first figures, the sample of a new k, its exact figures.
+/// Limits on a million rows, in milliseconds: the first figures, the sample of a new k, its exact figures.
 const LIMITS: [f64; 3] = [2000.0, 1000.0, 3000.0];
 
-/// Most memory of the process, in bytes.
+/// Maximum memory of the process, in bytes.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// Frames that come later than this after the one before are felt when scrolling, in milliseconds.
+/// Time between frames, in milliseconds, above which scrolling is noticeably slow.
 const SLOW_FRAME: f64 = 50.0;
 
-/// Scrolls up and down, frame by frame, and notes the time between frames.
+/// Scrolls up and down, frame by frame, and records the time between frames.
 const SCROLL: &str = "window.frames_ = []; window.last_ = performance.now(); (function step(now) { \
     window.frames_.push(now - window.last_); window.last_ = now; \
     const most = document.documentElement.scrollHeight - innerHeight; \
@@ -52,7 +53,7 @@ struct Measured {
     memory: u64,
 }
 
-/// Opens a table or a policy, asks for some k, and scrolls meanwhile.
+/// Opens a table or a policy, requests some values of k, and scrolls meanwhile.
 fn measure(browser: &mut Browser, workshop: &Workshop, location: &str, steps: u32) -> Measured {
     let begun = Instant::now();
     let studio = Running::start(workshop, &[location]);
@@ -65,7 +66,7 @@ fn measure(browser: &mut Browser, workshop: &Workshop, location: &str, steps: u3
     browser.wait_closely("document.querySelector('.pill.exact')");
     let first_exact = since(begun);
 
-    // The work on other k goes on meanwhile, and is given up for the new one.
+    // The work on the previous k is still running, and is cancelled for the new one.
     browser.evaluate(SCROLL);
     let (mut samples, mut exacts) = (Vec::new(), Vec::new());
     for k in (0..steps).map(|step| 11 + 2 * step) {

@@ -7,8 +7,8 @@
 //! - assuming that a public rule chose the borrowed rows, the most frequent values first;
 //! - assuming that they were drawn at random, given that every class has k rows and p values.
 //!
-//! A guess counts as certain when its probability is 0.9 or more. A release withstands the attack when certain guesses are
-//! right no more often than the share of the guessed value in the class says, which every reader sees.
+//! A guess counts as certain when its probability is 0.9 or more. A release withstands the attack if certain guesses are
+//! right no more often than the share of the guessed value in the class, which every reader sees.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -231,7 +231,7 @@ fn attack(people: &[Person], belief: Belief, k: u32, p: u32) -> Score {
     score
 }
 
-/// Joins the people of a release with their original quasi-identifiers by a column that was kept for the score.
+/// Joins the people of a release with their original quasi-identifiers by a column that is kept only for scoring.
 fn people(original: &Rows, release: &Rows, key: &str, quasi: &[&str], sensitive: &str) -> Vec<Person> {
     let text = |tuple: Vec<&Option<String>>| format!("{tuple:?}");
     let cells: Vec<String> = original.tuples(quasi).into_iter().map(text).collect();

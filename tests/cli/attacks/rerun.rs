@@ -1,4 +1,4 @@
-//! An intruder who knows every row but one runs Throng on each candidate for it, and compares.
+//! An intruder who knows all rows except one runs Throng on each candidate for it, and compares.
 //!
 //! The same input, policy and secret give the same bytes, so an intruder with the secret would find the right
 //! candidate. Without it, no candidate gives the bytes of the release, and none stands out by its classes.

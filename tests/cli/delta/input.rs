@@ -75,7 +75,7 @@ fn a_time_selects_the_version_that_was_the_latest_then() {
     let workshop = workshop();
     let table = HandMade::new(&workshop, "lake");
     let time = |text: &str| humane(text);
-    // The second file has the time of the first, as after a copy with a clock that was set back.
+    // The second file is older than the first, as after a copy with a clock that was set back.
     for (version, seconds) in [(0, time("2026-01-10")), (1, time("2026-01-09")), (2, time("2026-01-20"))] {
         let file = fs::File::options().write(true).open(table.entry_path(version)).unwrap();
         file.set_modified(seconds).unwrap();
@@ -205,7 +205,7 @@ fn features_that_would_change_the_meaning_of_a_file_are_refused_by_name() {
         table.entry(3, &lines);
         refused(&workshop, "", 65, &[said]);
     }
-    // Features that no file makes use of are no obstacle, and neither is an empty column mapping.
+    // Features that no file uses are accepted, and so is an empty column mapping.
     table.entry(3, &[features(&["deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint"]), mapped("none")]);
     assert_eq!(numbers(&workshop, "").len(), 15);
     let third = table.file("f.parquet", &rows(25..26));

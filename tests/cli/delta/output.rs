@@ -103,7 +103,7 @@ fn files_of_earlier_versions_are_removed_when_no_reader_needs_them() {
     assert!(data_files(&workshop).iter().all(|name| !old.contains(name)));
     workshop.throng(&["verify", "delta+out/release", "--policy", "policy.toml"]).done();
 
-    // The next run removes them too, and counts what is left.
+    // The next run removes them too, and counts the remaining versions.
     workshop.run(&["--overwrite"]);
     assert_eq!(document(&workshop, "metrics.json")["output"]["earlier_versions"], 1);
     age_removals(&workshop, 2);

@@ -22,7 +22,7 @@ fn workshop() -> Workshop {
     workshop
 }
 
-/// Publishes a night, in which these people are in the input.
+/// Publishes a night with these people in the input.
 fn night(workshop: &Workshop, rows: &RecordBatch) -> Value {
     write_parquet(&workshop.path("input/people.parquet"), rows);
     workshop.run(&[])

@@ -329,7 +329,7 @@ fn airflow_tries_again_only_what_may_pass() {
         .arg(path("deploy/airflow"))
         .current_dir(workshop.path(""))
         .env("PATH", search)
-        // A store that does not answer.
+        // A store that does not respond.
         .envs([("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_ALLOW_HTTP", "true")])
         .envs([("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")])
         .output()

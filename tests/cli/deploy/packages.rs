@@ -1,4 +1,4 @@
-//! Checks what people install: the archive, its bill of materials, the recipes, and the allocator in the binary.
+//! Checks the packages: the archive, its bill of materials, the recipes, and the allocator in the binary.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn has_python() -> bool {
     Command::new("python3").args(["-c", "import tomllib"]).output().is_ok_and(|ran| ran.status.success())
 }
 
-/// Writes a small stand-in for the binary, which calls it: hundreds of megabytes of a debug build would be compressed in vain.
+/// Writes a small wrapper that calls the binary, to avoid compressing hundreds of megabytes of a debug build.
 fn stand_in(folder: &Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let file = folder.join("throng");
@@ -155,7 +155,7 @@ fn recipes_have_the_version_of_the_crates() {
     }
 }
 
-/// Whether there are user namespaces, in which anybody may change the root.
+/// Whether there are user namespaces, in which an unprivileged user may change the root.
 #[cfg(target_os = "linux")]
 fn has_namespaces() -> bool {
     let probe = Command::new("unshare").args(["--user", "--map-root-user", "--root=/", "true"]).output();
@@ -172,7 +172,7 @@ fn blob(image: &Path, descriptor: &Value) -> Vec<u8> {
     bytes
 }
 
-/// The image that no engine has made runs the demo in a root of its own, as the user and with the variables that it names.
+/// The image made without an engine runs the demo in its own root, as the user and with the variables that it names.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_image_made_without_an_engine_runs_the_demo() {
@@ -250,7 +250,7 @@ fn the_binary_runs_the_demo_in_an_empty_root() {
     if !has_namespaces() {
         return skip("there are no user namespaces");
     }
-    // Beside the binary, so that it can be linked and need not be copied.
+    // Next to the binary, so that it can be hard-linked instead of copied.
     let root = tempfile::Builder::new().prefix(".root-").tempdir_in(binary.parent().unwrap()).unwrap();
     let put = |file: &Path, at: &Path| {
         let at = root.path().join(at.strip_prefix("/").unwrap());
@@ -276,7 +276,7 @@ fn the_binary_runs_the_demo_in_an_empty_root() {
     assert!(root.path().join("demo/release/_throng/manifest.json").is_file());
 }
 
-/// However the binary was built, its allocator has the settings with which it was measured.
+/// The allocator has the measured settings, regardless of how the binary was built.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_settings_of_the_allocator_are_in_the_binary() {

@@ -1,4 +1,4 @@
-//! The guide and the README: every command and snippet in them runs, and its output is that of the page.
+//! The guide and the README: every command and snippet in them runs, and its output matches the page.
 //!
 //! ```text
 //!  page.md ─► blocks ─► one script per page, in a folder of its own ─► what each block said ─► the answer on the page

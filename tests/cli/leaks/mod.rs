@@ -1,5 +1,5 @@
-//! The leak suite: readers of a release, its documents or the logs learn nothing of the input except for what the
-//! policy releases.
+//! The leak suite: readers of a release, its documents or the logs learn nothing about the input except what the policy
+//! releases.
 //!
 //! ```text
 //!  planted.rs      canaries in every place of an input          errors.rs    what is said when something goes wrong

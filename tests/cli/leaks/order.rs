@@ -1,4 +1,4 @@
-//! The order of a release is independent of the order of the input, over all rows and inside of a class.
+//! The order of a release is independent of the order of the input, over all rows and within each class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
 
-/// Number of standard deviations from random order that is a leak: one in a million by chance, and the seed is fixed.
+/// Number of standard deviations from random order that counts as a leak: one in a million by chance, and the seed is
+/// fixed.
 const DEVIATIONS: f64 = 5.0;
 
 /// Returns the leaks in the order of rows, given the input row and the class of each.

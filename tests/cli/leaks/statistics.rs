@@ -85,7 +85,7 @@ fn of_chunks(path: &Path, metadata: &ParquetMetaData) -> Vec<String> {
     told
 }
 
-/// Zero is written with both signs, whichever of them occurs.
+/// Whether an extreme is zero, which writers record with either sign.
 fn is_zero(statistics: &Statistics) -> bool {
     matches!(statistics, Statistics::Double(of) if of.min_opt() == Some(&0.0) || of.max_opt() == Some(&0.0))
 }

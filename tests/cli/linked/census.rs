@@ -42,7 +42,7 @@ fn households() -> RecordBatch {
     ])
 }
 
-/// Visits: up to four of most people, many of some, some of people who are no people, and of nobody. Numbers are text.
+/// Visits: up to four of most people, many of some, and some with unknown or missing person numbers. Numbers are text.
 fn visits() -> RecordBatch {
     let mut draws = Draws::new(5);
     let codes = ["flu", "asthma", "fracture", "diabetes", "cancer", "migraine"];
@@ -144,7 +144,7 @@ fn people_households_and_visits_join_and_every_profile_is_that_of_k_people() {
     assert_linked_promise(&profiles, k as usize, p as usize);
     assert!(profiles.len() > 50, "{} profiles", profiles.len());
 
-    // Rows join, and nearly all of what can be released is.
+    // Rows join, and nearly all releasable rows are released.
     let of = |rows: &Rows, column: &str| rows.column(column).iter().flatten().cloned().collect::<BTreeSet<String>>();
     assert!(of(households, "person_id").is_subset(&of(people, "person_id")));
     assert!(of(visits, "patient").is_subset(&of(people, "person_id")));

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `pseudonyms` | one table |
-//! | `random` | two small tables with all that may be odd, by a seed |
+//! | `random` | two small random tables with all kinds of edge cases |
 //! | `census` | three tables, counted by DuckDB too (`count.py`) |
 
 mod census;
@@ -30,7 +30,7 @@ struct Profile {
     classes: BTreeMap<String, Vec<(String, Option<String>)>>,
 }
 
-/// Returns the profiles of all people, and fails where a pseudonym is no text of 32 hexadecimal digits.
+/// Returns the profiles of all people, and fails if a pseudonym is not a text of 32 hexadecimal digits.
 fn profiles(tables: &[Linked<'_>]) -> Vec<Profile> {
     let mut of_person: HashMap<String, BTreeMap<String, Vec<Option<String>>>> = HashMap::new();
     for (number, table) in tables.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{Draws, strings, table};
 
-/// Visits of patients: up to a few of most, very many of some, and some that belong to nobody.
+/// Visits of patients: a few for most, very many for some, and some without a patient.
 fn visits(patients: u64, of_nobody: u64) -> RecordBatch {
     let mut draws = Draws::new(11);
     let codes = ["flu", "asthma", "fracture", "diabetes", "cancer", "migraine"];
@@ -86,7 +86,7 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
     let released = Rows::of(&read(&workshop.release()));
     assert_eq!(released.names(), ["row", "patient_id", "year", "zip", "day", "code"]);
 
-    // A pseudonym is one patient, and nobody has none.
+    // A pseudonym stands for one patient, and rows without a patient have none.
     let known = patients(&original, &released);
     assert!(known.values().all(|patients| patients.len() == 1));
     assert_eq!(known[&None], BTreeSet::from([None]));
@@ -99,7 +99,7 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
     assert_linked_promise(&profiles, k as usize, p as usize);
     assert!(profiles.len() > 40, "{} profiles", profiles.len());
 
-    // Rows of nobody are hidden among each other, since it shows whose they are not.
+    // Rows without a patient are hidden among each other, since the missing pseudonym is visible.
     let mut of_nobody: BTreeMap<Vec<_>, u64> = BTreeMap::new();
     for (pseudonym, class) in released.column("patient_id").iter().zip(released.tuples(&QUASI)) {
         if pseudonym.is_none() {

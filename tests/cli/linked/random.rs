@@ -1,4 +1,4 @@
-//! Small random tables: whatever is released keeps the promise, and what is refused is refused as infeasible.
+//! Small random tables: every release keeps the promise, and every refusal is one of infeasibility.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;
 use crate::tables::{Draws, table, write_parquet};
 
-/// Rows of people, some of nobody, with quasi-identifiers that may be null.
+/// Rows of people, some without a person, with quasi-identifiers that may be null.
 fn rows(draws: &mut Draws, people: u64, most: u64) -> RecordBatch {
     let (mut ids, mut ages, mut places, mut values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for person in 0..people {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// jemalloc returns freed memory to all threads; the system's allocator keeps it per thread.
+/// jemalloc shares freed memory between threads; the system allocator keeps it per thread.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

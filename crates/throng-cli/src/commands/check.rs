@@ -25,7 +25,7 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     Ok(Outcome::failure_with(exit_code, text, json))
 }
 
-/// Returns the name of one of what is counted.
+/// Returns the singular of the counted unit.
 fn singular(counted: &str) -> &str {
     match counted {
         "categories" => "category",

@@ -25,7 +25,7 @@ pub(super) async fn clean(args: &CleanArgs) -> Result<Outcome, JobError> {
     Ok(Outcome::success(text(&cleaned, args.dry_run), json))
 }
 
-/// Returns the output of a policy, or the location itself. A file is a policy, because an output never is a file.
+/// Returns the output of a policy, or the location itself. A file must be a policy, because an output is never a file.
 fn target(text: &str) -> Result<(String, Store), JobError> {
     let path = Path::new(text);
     if path.is_file() || path.extension().is_some_and(|extension| extension == "toml") {

@@ -11,8 +11,8 @@ use super::{generate, verify};
 use crate::args::DemoArgs;
 use crate::outcome::{Outcome, eprint_line};
 
-/// The policy and its hierarchies from `configs/`, to which the files of `demo/` are links: a package has only files of its
-/// own folder.
+/// The policy and its hierarchies from `configs/`. The files of `demo/` are links, because a package includes only files of
+/// its own folder.
 const FILES: [(&str, &str); 3] = [
     ("census.toml", include_str!("../../demo/census.toml")),
     ("hierarchies/census/race.csv", include_str!("../../demo/race.csv")),

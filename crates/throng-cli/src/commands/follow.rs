@@ -1,4 +1,4 @@
-//! `throng run --follow`: appends the rows of new files as they come.
+//! `throng run --follow`: appends the rows of new files as they arrive.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use throng_policy::{Mode, Policy};
 use super::run::append_outcome;
 use crate::outcome::Outcome;
 
-/// Local files are taken when nothing was written to them for this long.
+/// Local files are processed once nothing has been written to them for this long.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// Time that an append has to complete after a signal. It is stopped then, and its files stay new.
+/// Time that an append has to complete after a signal. After that it is stopped, and its files stay new.
 const LAST_APPEND: Duration = Duration::from_secs(5);
 
-/// Looks for new files every `poll`, until it is stopped.
+/// Polls for new files at intervals of `poll`, until it is stopped.
 pub(super) async fn follow(policy: &Policy, job: &JobOptions, poll: Duration) -> Result<Outcome, JobError> {
     if policy.output.mode != Mode::Append {
         let text = "--follow adds to a release: set `mode = \"append\"` under [output]";
@@ -57,7 +57,7 @@ pub(super) async fn follow(policy: &Policy, job: &JobOptions, poll: Duration) ->
     Ok(Outcome::success(format!("stopped after {} to {location}", plural(appends, "append")), json))
 }
 
-/// Appends once. Returns also whether a stop was asked for meanwhile.
+/// Appends once. Also returns whether a stop was requested meanwhile.
 async fn append_once(policy: &Policy, job: &JobOptions) -> (Result<AppendOutcome, JobError>, bool) {
     let (stopper, stop) = Stopper::new();
     let own = JobOptions { stop, ..job.clone() };

@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let file = args.output.display().to_string();
     if args.output.exists() {
-        // Fail before the table is read.
+        // Fail early, before the table is read.
         let text = format!("{file} is already there, and is not replaced; choose another name with -o");
         return Err(JobError::new(Kind::BadPolicy, text));
     }

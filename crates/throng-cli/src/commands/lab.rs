@@ -10,7 +10,7 @@ use super::text_table::TextTable;
 use crate::args::{AttackArgs, DiffArgs, RoleArgs, UtilityArgs};
 use crate::outcome::Outcome;
 
-/// k and p where neither a policy nor a flag has them.
+/// Default of k and p if neither a policy nor a flag sets them.
 const LEAST: u64 = 2;
 
 fn columns(roles: &RoleArgs, k: Option<u64>, p: Option<u64>) -> Result<LabColumns, JobError> {
@@ -129,7 +129,7 @@ pub(super) async fn attack(args: &AttackArgs, job: &JobOptions) -> Result<Outcom
     Ok(Outcome::failure_with(Kind::Verification.exit_code(), lines.join("\n"), json))
 }
 
-/// Returns how the oracle runs this program.
+/// Returns the request by which the oracle runs this program.
 fn oracle(args: &AttackArgs) -> Result<throng_job::OracleRequest, JobError> {
     let program = std::env::current_exe().map_err(|error| JobError::creating("finding this program", &error))?;
     Ok(throng_job::OracleRequest { program, policy: args.policy.clone(), trials: args.oracle as usize })

@@ -13,7 +13,7 @@ use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    // The ledger is that of the release at hand.
+    // The ledger is that of the verified release.
     let output = args.ledger.then(|| delta_table(&args.path).unwrap_or(&args.path).to_owned());
     let overrides = Overrides { output, ..Overrides::default() };
     let policy = args.policy.as_ref().map(|policy| Policy::load(policy, &overrides)).transpose()?;
@@ -29,7 +29,7 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
     verify_location(&args.path, &promised, &args.against, args.ledger, job).await
 }
 
-/// What a release is verified against.
+/// The promise that a release is verified against.
 pub struct Promised<'a> {
     policy: Option<&'a Policy>,
     promise: Promise,
@@ -124,7 +124,7 @@ async fn verify_tables(path: &str, policy: &Policy, job: &JobOptions) -> Result<
     Ok(with_linked(first.with_finding(&lines.join("\n"), "tables", tables.into(), failure), linked))
 }
 
-/// Adds what was found about people whose rows are linked.
+/// Adds the findings about people whose rows are linked.
 fn with_linked(outcome: Outcome, linked: Option<(LinkedFindings, Option<&'static str>)>) -> Outcome {
     let Some((found, fault)) = linked else { return outcome };
     let json = json!({ "people": found.people, "profiles": found.profiles, "smallest_profile": found.smallest });

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Attempts between two warnings that there is no scheduler.
 const COMPLAINT: u32 = 60;
 
-/// Connections that are closed after the handshake, one after the other, before that is taken for a refusal.
+/// Number of consecutive connections closed after the handshake that count as a refusal.
 const CLOSED: u32 = 5;
 
 /// Fragments of error texts when one end of a connection does not accept the other: by its certificate, by its token,
@@ -26,24 +26,24 @@ const CLOSED: u32 = 5;
 const REFUSED: [&str; 5] =
     ["InvalidCertificate", "received fatal alert", "AlertReceived", "InvalidMessage", "Unauthenticated"];
 
-/// Whether the text of an error says that one process does not admit another.
+/// Whether the text of an error means that one process does not admit another.
 pub(crate) fn is_refusal(text: &str) -> bool {
     REFUSED.iter().any(|words| text.contains(words))
 }
 
-/// What one request to a scheduler has shown.
+/// Result of one request to a scheduler.
 enum Answer {
     Admitted,
     Refused,
-    /// The connection was closed after the handshake. A server that does not accept a certificate does so, and what it says
-    /// may be lost with the connection.
+    /// The connection was closed after the handshake. A server that rejects a certificate does so, and its alert may be
+    /// lost with the connection.
     Closed,
     /// There is no scheduler.
     Absent,
 }
 
 /// Waits for the scheduler without a timeout, and fails if it and this process do not accept each other. Without this
-/// an executor that is not admitted would ask for tasks forever.
+/// an executor that is not admitted would poll for tasks forever.
 pub(crate) async fn wait_for_admission(scheduler: &HostPort, security: &Security) -> Result<(), JobError> {
     let mut attempts = 0;
     while !is_admitted(scheduler, security).await? {
@@ -87,7 +87,7 @@ async fn ask(scheduler: &HostPort, security: &Security) -> Answer {
     let request = GetJobStatusParams { job_id: String::new() };
     match SchedulerGrpcClient::new(channel).get_job_status(request).await {
         Ok(_) => Answer::Admitted,
-        // The scheduler has admitted the request, and does not know the job.
+        // The scheduler admitted the request, but does not know the job.
         Err(status) if status.code() == Code::Internal => Answer::Admitted,
         Err(status) if is_refusal(&format!("{status:?}")) => Answer::Refused,
         Err(_) => Answer::Closed,

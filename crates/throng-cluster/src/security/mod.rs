@@ -1,13 +1,13 @@
 //! TLS and tokens between the processes of a compute cluster.
 //!
 //! Ballista opens connections in several places and lets one function change the endpoint of each of them before it
-//! connects ([`Security::endpoint_override`]). All connections of a secured cluster are made by it: from clients and
-//! executors to the scheduler, and from clients and executors to the shuffles of executors. Both ends of each show a
-//! certificate of the same authority.
+//! connects ([`Security::endpoint_override`]). It secures all connections of a cluster: from clients and executors to
+//! the scheduler, and from clients and executors to the shuffles of executors. Both ends present a certificate of the
+//! same authority.
 //!
 //! Servers are built here ([`serve`]), because Ballista's own listen in plain text. The server to which a scheduler
-//! pushes tasks can't be replaced. Executors of a secured cluster therefore ask the scheduler for tasks, and that
-//! server does not exist.
+//! pushes tasks can't be replaced. Executors of a secured cluster therefore poll the scheduler for tasks, and that
+//! server is not started.
 
 mod admission;
 pub(crate) mod serve;
@@ -41,7 +41,7 @@ pub struct CertificateFiles {
     pub key: PathBuf,
 }
 
-/// The identity of a process of a secured cluster, and who is admitted to it.
+/// The identity of a process of a secured cluster, and the callers that it admits.
 #[derive(Clone)]
 pub struct Security {
     client: ClientTlsConfig,
@@ -57,7 +57,7 @@ impl fmt::Debug for Security {
 }
 
 impl Security {
-    /// Reads and checks the certificates of a process. Callers that show none of the tokens are refused, if there are any.
+    /// Reads and checks the certificates of a process. If there are tokens, callers that present none of them are refused.
     pub fn load(files: &CertificateFiles, tokens: Option<Tokens>) -> Result<Self, JobError> {
         let authority = Certificate::from_pem(read(&files.authority)?);
         let identity = Identity::from_pem(read(&files.certificate)?, read(&files.key)?);
@@ -85,8 +85,8 @@ impl Security {
         Arc::new(move |endpoint| Ok(security.endpoint(endpoint)?))
     }
 
-    /// Returns an endpoint for the same address, with TLS and the token. The settings of Ballista that say whether
-    /// a connection is encrypted travel with a query and are not trusted.
+    /// Returns an endpoint for the same address, with TLS and the token. Ballista's own encryption setting is sent with
+    /// a query and is not trusted.
     fn endpoint(&self, endpoint: Endpoint) -> Result<Endpoint, Error> {
         let endpoint = match endpoint.uri().scheme_str() {
             Some("https") => endpoint,
@@ -98,13 +98,13 @@ impl Security {
         };
         let endpoint = endpoint.tls_config(self.client.clone())?;
         match &self.tokens {
-            // An endpoint has no other header that its requests carry.
+            // The user agent is the only header of an endpoint that all its requests carry.
             Some(tokens) => endpoint.user_agent(tokens.user_agent()),
             None => Ok(endpoint),
         }
     }
 
-    /// Returns a server that admits callers with a certificate of the authority only.
+    /// Returns a server that admits only callers with a certificate of the authority.
     fn server(&self, server: Server) -> Result<Server, Error> {
         server.tls_config(self.server.clone())
     }

@@ -38,7 +38,7 @@ pub(crate) async fn serve_scheduler(
     Ok(server.add_service(service).serve_with_incoming(incoming).await?)
 }
 
-/// Returns what serves the shuffles of an executor.
+/// Returns the server of an executor's shuffles.
 pub(crate) fn flight_server(security: &Security) -> Arc<ArrowFlightServerProvider> {
     let security = security.clone();
     Arc::new(move |work_dir, address, mut shutdown, config| {
@@ -72,7 +72,7 @@ impl Interceptor for Admission {
                 return Err(Status::unauthenticated("the token of the cluster is missing or wrong"));
             }
         }
-        // Ballista looks up the address of an executor here, as its own server leaves it.
+        // Ballista looks up the address of an executor here, where its own server puts it.
         if let Some(address) = request.remote_addr() {
             request.extensions_mut().insert(ConnectInfo(address));
         }

@@ -12,7 +12,7 @@ use crate::{ExecutorOptions, HostPort, SchedulerOptions, SessionOptions, run_exe
 
 const TOKEN: &str = "the-token-of-the-cluster";
 
-/// Certificates of two authorities that do not know each other.
+/// Certificates of two unrelated authorities.
 struct Certificates {
     folder: TempDir,
     ours: CertificateFiles,
@@ -116,7 +116,7 @@ async fn a_cluster_serves_its_own_and_refuses_everyone_else() {
     let executor = tokio::spawn(async move { run_executor(&options, std::future::pending(), Duration::ZERO).await });
     wait_for_admission(&address, &ours).await.unwrap();
 
-    // A query whose stages exchange rows: client, scheduler and executor speak over all kinds of connections.
+    // A query whose stages exchange rows, which uses all kinds of connections between client, scheduler and executor.
     let url = format!("df://{address}").parse().unwrap();
     let query = "SELECT k, sum(v) FROM (VALUES (1, 2), (1, 3), (2, 4)) AS t(k, v) GROUP BY k ORDER BY k";
     let options = SessionOptions::default().with_shuffle_partitions(2);
@@ -157,7 +157,7 @@ async fn a_cluster_serves_its_own_and_refuses_everyone_else() {
     scheduler.abort();
 }
 
-/// Executors of a platform have names that are numbered, and one certificate for all of them.
+/// Executors of a platform have numbered names, and one certificate for all of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wildcard_stands_for_one_part_of_a_name() {
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Tokens that callers show to the servers of a compute cluster.
+//! Tokens that callers present to the servers of a compute cluster.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use throng_job::{JobError, Kind};
 /// Shortest token: 16 characters of base64 are 96 bits.
 const SHORTEST: usize = 16;
 
-/// What precedes the token in the user agent.
+/// Prefix of the token in the user agent.
 const PRODUCT: &str = "throng-token/";
 
-/// The token that this process shows, and the tokens that it accepts.
+/// The token that this process presents, and the tokens that it accepts.
 #[derive(Clone)]
 pub struct Tokens {
     shown: String,
@@ -27,8 +27,8 @@ impl fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Parses tokens, one per line: the first is shown and all are accepted, so that a token can be replaced while a
-    /// cluster runs. `source` names the file or variable in messages.
+    /// Parses tokens, one per line: the first is presented and all are accepted, so that a token can be replaced while
+    /// a cluster runs. `source` names the file or variable in messages.
     pub fn parse(text: &str, source: &str) -> Result<Self, JobError> {
         let tokens: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let is_valid = |token: &&str| token.len() >= SHORTEST && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -45,12 +45,12 @@ impl Tokens {
         }
     }
 
-    /// Returns the user agent of requests that show the token.
+    /// Returns the user agent that carries the token.
     pub(super) fn user_agent(&self) -> String {
         format!("{PRODUCT}{}", self.shown)
     }
 
-    /// Whether a user agent shows one of the tokens. Libraries append their names to it.
+    /// Whether a user agent carries one of the tokens. Libraries append their names to it.
     pub(super) fn accepts(&self, user_agent: &str) -> bool {
         let shown = user_agent.split(' ').next().and_then(|product| product.strip_prefix(PRODUCT));
         shown.is_some_and(|token| self.accepted.contains(&digest(token)))

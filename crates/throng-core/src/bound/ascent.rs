@@ -6,13 +6,15 @@ use super::block::{BlockCells, CountedModels};
 use super::boxes::{BoxVisit, Pressure, StopSignal};
 use crate::table::Table;
 
-/// With more numeric columns, boxes are too many, and only balls are used.
+/// With more numeric columns there are too many boxes, and only balls are used.
 const MOST_LINES: usize = 4;
 
-/// Most that a raising sweep multiplies a price by. Boxes that are further from being tight need not be visited.
+/// Maximum factor by which a raising sweep multiplies a price. Boxes that are further from being tight need not be
+/// visited.
 const MOST_RAISE: f64 = 2.0;
 
-/// Sharpness of the pressure at the begin and at the end of an epoch: the weight of a box is its tightness to this power.
+/// Sharpness of the pressure at the beginning and at the end of an epoch: the weight of a box is its tightness to this
+/// power.
 const FIRST_SHARPNESS: f64 = 30.0;
 const LAST_SHARPNESS: f64 = 150.0;
 
@@ -20,10 +22,10 @@ const LAST_SHARPNESS: f64 = 150.0;
 const PRESSURE_RATE: f64 = 0.1;
 const REPAIR_RATE: f64 = 0.5;
 
-/// Most that the pressure on a cell changes its price by, before the rate is applied.
+/// Maximum factor by which the pressure on a cell changes its price, before the rate is applied.
 const MOST_IMBALANCE: f64 = 4.0;
 
-/// What a sweep does with the prices.
+/// Effect of a sweep on the prices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SweepKind {
     /// Sets them to the nearest boxes.
@@ -65,7 +67,7 @@ impl<'a> BlockAscent<'a> {
         ascent
     }
 
-    /// Returns the total loss that the block has at least.
+    /// Returns the lower bound of the total loss of the block.
     pub(super) fn best(&self) -> f64 {
         self.best
     }

@@ -1,4 +1,4 @@
-//! The columns of a block as axes: which ranges a class may span, and a lower bound of what they lose.
+//! The columns of a block as axes: which ranges a class may span, and a lower bound of their loss.
 //!
 //! Positions are replaced by their ranks among those that occur in the block.
 
@@ -74,7 +74,7 @@ impl Axis {
             }
             DomainKind::Category(tree) => {
                 let losses = match quasi.spec.release {
-                    // A set of two or more values loses at least that of two, whichever they are.
+                    // A set of two or more values loses at least as much as any set of two.
                     ColumnRecoding::Set => vec![2.0 * share / tree.leaf_count() as f64; positions.len().max(1) - 1],
                     _ => positions.windows(2).map(|pair| quasi.domain.loss(pair[0], pair[1]) * share).collect(),
                 };

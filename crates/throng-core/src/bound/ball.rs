@@ -27,7 +27,8 @@ pub(super) struct NearestBall {
     pub(super) most: f64,
 }
 
-/// Returns the balls of all cells of a block; those of rich cells are zero. If stopped, the rest has no bounds.
+/// Returns the balls of all cells of a block; those of rich cells are zero. If stopped, the remaining cells have no
+/// bounds.
 pub(super) fn balls(
     table: &Table,
     models: &CountedModels,
@@ -39,7 +40,7 @@ pub(super) fn balls(
     let tree = KdTree::new(&space, &places, (0..block.len() as u32).collect(), LEAF);
     let weights = || table.quasi().iter().map(|quasi| quasi.spec.weight);
     let (heaviest, total) = (weights().fold(0.0, f64::max), weights().sum::<f64>());
-    // Pairs lose less in a set than in the hierarchy of its values, which the space measures.
+    // Pairs lose less in a set than in the hierarchy of its values, which is what the space measures.
     let is_set = |quasi: &QuasiColumn| quasi.spec.release == ColumnRecoding::Set;
     let scale = if table.quasi().iter().any(is_set) { 0.0 } else { heaviest / total };
     let margin = ROUNDING * table.quasi().len() as f64;

@@ -1,9 +1,9 @@
-//! The cells of one limit block, as the bound reads them.
+//! The cells of one limit block, prepared for the bound.
 
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// What the bound uses of the privacy models: sizes and numbers of distinct values.
+/// The parts of the privacy models that the bound uses: sizes and numbers of distinct values.
 #[derive(Debug)]
 pub(super) struct CountedModels {
     /// Minimum number of rows of a class.
@@ -76,7 +76,7 @@ impl BlockCells {
     }
 }
 
-/// Counts whether cells that are added one by one satisfy the models together.
+/// Tracks whether cells that are added one by one satisfy the models together.
 #[derive(Debug)]
 pub(super) struct ModelCounter<'a> {
     models: &'a CountedModels,

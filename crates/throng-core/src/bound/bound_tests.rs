@@ -110,7 +110,7 @@ fn a_stopped_bound_is_still_a_bound() {
 
 #[test]
 fn squared_errors_of_the_census() {
-    // The figures of a naive program.
+    // The expected figures come from a naive program.
     let Some(columns) = census_or_skip() else { return };
     let mean = |(number, values): (usize, &Vec<f64>)| {
         (quasi(&format!("c{number}"), ColumnRecoding::Mean, HierarchySpec::Flat), floats(values))

@@ -1,8 +1,8 @@
 //! Visits every box of a block that can bind, and finds how far the prices of its cells may be raised.
 //!
 //! Boxes are chosen column by column: nodes of a category from the root down, then intervals of numbers. A list holds
-//! the cells of the box so far. A list that does not satisfy the models is left with everything below it, and so is one
-//! whose loss is too high to bind. Intervals of the last number are visited by two pointers (`interval.rs`).
+//! the cells of the box so far. A list that does not satisfy the models is pruned with everything below it, and so is
+//! one whose loss is too high to bind. Intervals of the last number are visited by two pointers (`interval.rs`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -44,20 +44,20 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    /// Boxes of a higher ratio do not press.
+    /// Boxes with a higher ratio exert no pressure.
     pub(super) const LEAST_TIGHT: f64 = 1.15;
 }
 
 /// Pressures are added as whole numbers of `1 / PRESSURE_STEPS`, so that sums do not depend on the order of threads.
 const PRESSURE_STEPS: f64 = (1 << 16) as f64;
 
-/// Most that one box weighs.
+/// Maximum weight of one box.
 const MOST_WEIGHT: f64 = 64.0;
 
 /// Ends a visit early.
 pub(super) struct StopSignal<'a> {
     pub(super) may_continue: &'a (dyn Fn() -> bool + Sync),
-    /// Boxes and cells that may still be looked at.
+    /// Number of boxes and cells that may still be visited.
     pub(super) budget: AtomicU64,
     pub(super) is_stopped: AtomicBool,
 }
@@ -71,7 +71,7 @@ pub(super) struct VisitBuffers<'a> {
 }
 
 impl StopSignal<'_> {
-    /// Counts visited boxes; returns whether to go on.
+    /// Counts visited boxes; returns whether to continue.
     pub(super) fn count(&self, boxes: u64) -> bool {
         let before = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(boxes));
         if before.is_err() {
@@ -80,7 +80,7 @@ impl StopSignal<'_> {
         !self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns whether to go on.
+    /// Returns whether to continue.
     pub(super) fn check(&self) -> bool {
         if !(self.may_continue)() {
             self.is_stopped.store(true, Ordering::Relaxed);
@@ -133,8 +133,8 @@ impl<'a> BoxVisit<'a> {
         }
     }
 
-    /// Returns the loss from which on no box of these cells can bind: the highest price times the greatest scale. Where
-    /// boxes press, it does not depend on the scales found so far, so that it is the same for any order of threads.
+    /// Returns the loss at and above which no box of these cells can bind: the highest price times the greatest scale.
+    /// With pressure, it does not depend on the scales found so far, so it is the same for any order of threads.
     pub(super) fn limit(&self, list: &[u32]) -> f64 {
         let (mut price, mut scale) = (0.0_f64, 0.0_f64);
         for cell in list {

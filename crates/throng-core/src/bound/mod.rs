@@ -1,7 +1,7 @@
 //! Lower bounds: the least loss that any release of a table under a policy can have.
 //!
-//! A search finds good classes and can't say how much better others would be. This module proves that no release loses
-//! less than a number, so that a release can be said to be within a given percentage of the best possible one.
+//! A search finds good classes, but can't say how much better others would be. This module proves that no release loses
+//! less than a number, so a release is known to be within a given percentage of the best possible one.
 //!
 //! ```text
 //!  table ─► limit blocks ─► cells ─► balls ─► nearest boxes ─► prices, sweep by sweep ─► bound
@@ -10,8 +10,8 @@
 //!
 //! # What is bounded
 //!
-//! The mean NCP over rows and quasi-identifiers, weighted as the search weighs them: `weighted_ncp`, which is `ncp`
-//! where all weights are equal. If every quasi-identifier releases a mean or a median, SSE / SST instead
+//! The mean NCP over rows and quasi-identifiers, with the weights of the search: `weighted_ncp`, which is `ncp` where
+//! all weights are equal. If every quasi-identifier releases a mean or a median, SSE / SST instead
 //! (`squared_errors.rs`).
 //!
 //! A *release under the policy* divides the rows that it keeps into classes that satisfy the privacy models, and keeps
@@ -23,15 +23,15 @@
 //! `loss(B)` be the weighted mean NCP of a row in a class that spans `B`. Then for every release
 //!
 //! 1. a row of `C` loses at least `loss(B)`: labels cover all rows of the class. The numeric range that losses are
-//!    relative to is at most that of the rows kept, classes that read the same become one larger class, and columns that
-//!    release aggregates lose as if they showed the range. A set of two or more values loses at least that of two, which
-//!    is what sets are counted as. A class of null and numbers loses the whole column;
+//!    relative to is at most that of the rows kept, classes with equal labels become one larger class, and columns that
+//!    release aggregates lose as if they showed the range. A set of two or more values loses at least as much as a set
+//!    of two, which is how sets are counted. A class of null and numbers loses the whole column;
 //! 2. the rows of the table in `B` satisfy the *counted models*: at least `k` rows, and at least `p` distinct values of
 //!    each sensitive column. `C` does, and rows that join neither take away rows nor values. Models that count neither are
 //!    ignored. Fewer requirements allow more releases, so the bound stays valid, and may be lower than necessary;
-//! 3. `B` lies in one limit block. No class crosses the border of a block, so the bounds of blocks add up.
+//! 3. `B` lies in one limit block. No class crosses a block boundary, so the bounds of blocks add up.
 //!
-//! A class may have any rows of a cell, also borrowed ones: nothing below assumes that cells stay whole.
+//! A class may have any rows of a cell, including borrowed ones: nothing below assumes that cells stay whole.
 //!
 //! # Prices
 //!
@@ -97,7 +97,7 @@ const SWEEPS: u64 = 64;
 const CELL_SWEEPS: u64 = 1 << 19;
 const LEAST_SWEEPS: u64 = 4;
 
-/// Raising sweeps at the begin of the first epoch, and at the end of every epoch.
+/// Number of raising sweeps at the beginning of the first epoch, and at the end of every epoch.
 const FIRST_RAISES: u64 = 2;
 const LAST_RAISES: u64 = 4;
 
@@ -109,7 +109,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct BoundEffort<'a> {
     /// Maximum number of epochs of sweeps. Each has twice the sweeps of the one before.
     pub epochs: u32,
-    /// Maximum number of boxes and cells looked at.
+    /// Maximum number of boxes and cells visited.
     pub work: u64,
     /// Polled often; once it returns false, the best bound so far is returned.
     pub may_continue: &'a (dyn Fn() -> bool + Sync),
@@ -156,7 +156,7 @@ impl BoundedMeasure {
 pub struct LowerBound {
     /// The measure.
     pub measure: BoundedMeasure,
-    /// No release has less.
+    /// The bound: no release has a lower value.
     pub value: f64,
     /// Number of completed sweeps.
     pub sweeps: u32,

@@ -34,7 +34,8 @@ pub(super) fn sse_sst(
     let of_block = |cells: &Vec<u32>| -> f64 {
         let mut points: Vec<(Vec<f64>, u64)> =
             cells.iter().map(|cell| (point(*cell), table.cell_rows(*cell))).collect();
-        // Partners are looked for outwards along the first column; null, which is near to everything, comes first.
+        // Partners are searched outwards along the first column; null, which is at distance 0 from everything, comes
+        // first.
         points.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]).then(a.1.cmp(&b.1)));
         let nulls = points.iter().filter(|point| point.0[0].is_nan()).count();
         points.rotate_right(nulls);
@@ -116,7 +117,7 @@ struct LeastRows {
 }
 
 impl LeastRows {
-    /// Adds rows, and returns the distance from which on no row is needed.
+    /// Adds rows, and returns the distance beyond which no row is needed.
     fn add(&mut self, distance: f64, rows: u64) -> f64 {
         let rows = rows.min(self.count);
         let farthest = |entries: &[(f64, u64)]| entries.last().map_or(0.0, |(farthest, _)| *farthest);

@@ -9,14 +9,14 @@
 //! - for an insensitive and a sensitive column, the share of rows whose sensitive value is the most frequent one among the rows
 //!   with their insensitive value, against the share of the most frequent sensitive value of these rows. The relative reduction of
 //!   wrong guesses is the lambda of [Goodman 1954]. Only insensitive values of at least k rows are used: a value of one row
-//!   determines everything, which the first measure says already.
+//!   determines everything, which the first measure already shows.
 //!
 //! ```text
 //!  batches ──► a 64-bit hash per column and row ──┬─► tuples, by column and with quasi-identifiers ─► UniqueTuples
 //!                                                 └─► insensitive and sensitive hashes ─► TupleSample
 //! ```
 //!
-//! Memory is bounded. Up to a fixed number of distinct tuples the shares are exact but for collisions of hashes; beyond that, tuples
+//! Memory is bounded. Up to a fixed number of distinct tuples the shares are exact except for hash collisions; beyond that, tuples
 //! are sampled by their hash [Gibbons 2001] and shares are estimates.
 
 mod sample;
@@ -29,22 +29,22 @@ use crate::error::Result;
 use crate::row_hash::{RowHasher, avalanche, folded};
 use sample::{TupleSample, UniqueTuples};
 
-/// Share of singled out rows above which is warned.
+/// Share of singled-out rows above which there is a warning.
 pub const MUCH_SINGLED_OUT: f64 = 0.01;
 
-/// Share of wrong guesses that go away above which a column nearly determines another.
+/// Share of avoided wrong guesses above which a column nearly determines another.
 pub const NEARLY_DETERMINED: f64 = 0.8;
 
-/// Least share of rows in insensitive values of at least k rows, for a column to be compared with sensitive ones.
+/// Minimum share of rows with insensitive values of at least k rows, for a column to be compared with sensitive ones.
 const LEAST_COVERED: f64 = 0.05;
 
-/// Tuples that are counted exactly.
+/// Number of tuples that are counted exactly.
 const TUPLES: usize = 1 << 15;
 
-/// Values of one column that are counted exactly.
+/// Number of values of one column that are counted exactly.
 const VALUES: usize = 1 << 12;
 
-/// Tuples that are kept to compare columns.
+/// Number of tuples that are kept to compare columns.
 const COMPARED: usize = 1 << 13;
 
 /// Columns of a release by role: released names and types.
@@ -200,7 +200,7 @@ impl ExposureSketch {
         Some(())
     }
 
-    /// Returns the memory of the sketch in bytes, about.
+    /// Returns the approximate memory of the sketch in bytes.
     pub fn size(&self) -> usize {
         let counts = self.by_column.iter().map(UniqueTuples::size).sum::<usize>();
         let buffers = self.values.iter().chain([&self.tuples]).map(|buffer| buffer.capacity() * size_of::<u64>());
@@ -273,7 +273,7 @@ impl GuessedRows {
         is_covered.then(|| Self { rows, right, right_without: totals.values().copied().max().unwrap_or(0) })
     }
 
-    /// Returns the share of wrong guesses that go away where the insensitive value is known [Goodman 1954].
+    /// Returns the share of wrong guesses that are avoided if the insensitive value is known [Goodman 1954].
     fn lambda(&self) -> f64 {
         match self.rows - self.right_without {
             // The column has one value, which everyone knows.

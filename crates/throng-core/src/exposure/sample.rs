@@ -7,12 +7,13 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-/// Which tuples have a single row.
+/// Tracks which tuples have a single row.
 #[derive(Clone, Debug)]
 pub(super) struct UniqueTuples {
     /// Whether each tuple has more than one row.
     is_repeated: FxHashMap<u64, bool>,
-    /// Some of the tuples with more than one row, by bits of their hash: most rows of a column with few values end here.
+    /// Cache of tuples with more than one row, by bits of their hash: most rows of a column with few values are found
+    /// here.
     repeated: Box<[u64; CACHED]>,
     zeros: u32,
     capacity: usize,
@@ -89,7 +90,7 @@ impl UniqueTuples {
         numbers.extend(self.is_repeated.iter().flat_map(|(hash, is_repeated)| [*hash, u64::from(*is_repeated)]));
     }
 
-    /// Reads counts of this capacity; `None` if the numbers are not those of any.
+    /// Reads counts of this capacity; `None` if the numbers are invalid.
     pub(super) fn read(capacity: usize, numbers: &mut impl Iterator<Item = u64>) -> Option<Self> {
         let (zeros, len) = (u32::try_from(numbers.next()?).ok()?, numbers.next()?);
         let mut counts = Self { zeros, ..Self::new(capacity) };
@@ -172,7 +173,7 @@ impl TupleSample {
         }
     }
 
-    /// Reads tuples of `width` values; `None` if the numbers are not those of any.
+    /// Reads tuples of `width` values; `None` if the numbers are invalid.
     pub(super) fn read(capacity: usize, width: usize, numbers: &mut impl Iterator<Item = u64>) -> Option<Self> {
         let (zeros, len) = (u32::try_from(numbers.next()?).ok()?, numbers.next()?);
         let mut sample = Self { zeros, ..Self::new(capacity) };

@@ -4,8 +4,8 @@ use super::{Node, Tree};
 
 /// The nodes above the codes of a sensitive column.
 ///
-/// Two codes are as far from each other as their lowest common ancestor is high, relative to the root, so that the
-/// farthest are 1 apart [Li 2007, section 4.3].
+/// The distance of two codes is the height of their lowest common ancestor, relative to that of the root, so the
+/// maximum is 1 [Li 2007, section 4.3].
 #[derive(Clone, Debug)]
 pub struct CodeTree {
     /// Parent of each inner node; parents precede their children, and node 0 is the root.
@@ -46,11 +46,11 @@ impl CodeTree {
         own
     }
 
-    /// Returns the least cost of moving the surplus of each code, which is negative where something is missing, so that
-    /// none is left. Surpluses add up to zero.
+    /// Returns the least cost of transporting the surplus of each code (negative for a shortage) until none is left.
+    /// Surpluses add up to zero.
     ///
-    /// What the children of a node can't settle among themselves is handed up, so that one pass over the nodes is enough:
-    /// at every node the smaller of all surpluses and all shortages below it crosses it.
+    /// Whatever the children of a node can't balance among themselves is passed up, so one pass over the nodes is enough:
+    /// the amount that crosses a node is the smaller of all surpluses and all shortages below it.
     pub(crate) fn cost_of_moving(&self, surplus: &[f64]) -> f64 {
         let mut below = vec![(0.0_f64, 0.0_f64); self.parents.len()];
         let receive = |below: &mut (f64, f64), surplus: f64| {

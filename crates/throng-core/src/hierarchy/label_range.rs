@@ -1,4 +1,4 @@
-//! What the labels of hierarchies by rule stand for, without the values of a column.
+//! The ranges that labels of rule-based hierarchies stand for, without the values of a column.
 //!
 //! Labels of a tree are known from the policy. Those of intervals and of parts of the calendar stand for ranges of numbers and
 //! of days, and those of a mask for what its codes begin or end with.

@@ -18,9 +18,10 @@
 //! rounded to the precision of the column ([`grid`]), and all levels share one origin, the smallest inner value rounded
 //! down to a multiple of MD.
 //!
-//! [Liu 2018] does not state where tails are in the tree and what they lose. Here a tail is a leaf below the root, with
-//! the loss of an interval from the end of the column to the first inner value. Every other node has the loss of the
-//! width of its label, clipped to the range of the column, so that losses are comparable with those of free intervals.
+//! [Liu 2018] does not state where tails are in the tree, or how much they lose. Here a tail is a leaf below the root,
+//! with the loss of an interval from the end of the column to the first inner value. Every other node has the loss of
+//! the width of its label, clipped to the range of the column, so that losses are comparable with those of free
+//! intervals.
 
 mod grid;
 

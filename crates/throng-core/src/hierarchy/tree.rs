@@ -1,8 +1,8 @@
 //! A hierarchy as a tree of labels, with leaves in depth-first order and constant-time lowest common ancestors.
 //!
-//! The leaves below any node are a contiguous range of positions, so that a class of a category is a range of positions
-//! like a class of numbers. The lowest common ancestor of a range is the *highest* of the common ancestors of its
-//! adjacent pairs, which a sparse table answers with two lookups.
+//! The leaves below any node are a contiguous range of positions, so a class of a category is a range of positions like
+//! a class of numbers. The lowest common ancestor of a range is the *highest* of the common ancestors of its adjacent
+//! pairs, which a sparse table answers with two lookups.
 //!
 //! ```
 //! use throng_core::hierarchy::Tree;

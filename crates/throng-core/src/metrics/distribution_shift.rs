@@ -3,7 +3,7 @@
 //! A reader of a release can only assume that the rows of a class are spread evenly over what its label covers. That
 //! estimate is public. Its distance from the original distribution is one number over all rows. The original
 //! distribution itself is rounded to steps of at least k rows and at least one percent, so that no group below k and no
-//! single record shows:
+//! single record is visible:
 //!
 //! ```text
 //!  domain   |----|----|----|----| ... |     20 slices: of a number by its value, of a category in the order of the tree
@@ -12,8 +12,8 @@
 //!  original     0       40  100             rows of the input, to the nearest step
 //! ```
 //!
-//! Slice borders depend on released rows only, never on the original. A table of fewer than ten steps gets the distance
-//! alone.
+//! Slice borders depend on released rows only, never on the original. A table of fewer than ten steps gets only the
+//! distance.
 
 use rayon::prelude::*;
 

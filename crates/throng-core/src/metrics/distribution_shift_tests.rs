@@ -24,7 +24,7 @@ fn values_that_are_shown_as_they_were_have_not_changed() {
 #[test]
 fn a_reader_spreads_an_interval_evenly() {
     // Both rows are at the ends of the only interval; a reader spreads them evenly over 20 slices. The end slices have
-    // 1/2 in the original and 1/20 in the estimate, the others nothing and 1/20.
+    // 1/2 in the original and 1/20 in the estimate, the others 0 and 1/20.
     let rows = survey(&[(interval("age"), ints(&[0, 40]))], &[]);
     let found = change_of(&rows, &[&[0, 1]], 2);
     assert!((found.distance - 0.9).abs() < 1e-9, "{found:?}");
@@ -110,7 +110,7 @@ fn distributions_are_told_in_steps_of_at_least_k_rows() {
             }
             assert!(slice.after * 1001.0 >= step - 1e-6, "{slice:?} has less than a step of released rows");
         }
-        // The outlier does not show.
+        // The outlier is not visible.
         let far_out = found.slices.iter().filter(|slice| slice.end > 0.5).map(|slice| slice.before).sum::<f64>();
         assert_eq!(far_out, 0.0, "{found:?}");
     }

@@ -32,9 +32,9 @@ fn two_classes_by_hand() {
     let people = people();
     let recoding = people.recode(&[&[0, 1, 2], &[3, 4, 5]]);
     let utility = Utility::of(&people.table, &recoding, 2);
-    // Class 1: ages 20-30 lose 10/40; France and Spain meet in Europe: height 1 of 2, 3 leaves of 4.
-    // Class 2: ages 40-60 lose 20/40; Japan and France meet in the root: height 2 of 2, 4 leaves of 4.
-    // IL  = 3 * (10/40 + 1/2) + 3 * (20/40 + 2/2) = 2.25 + 4.5 = 6.75
+    // Class 1: ages 20-30 lose 10/40; the common ancestor of France and Spain is Europe: height 1 of 2, 3 leaves of 4.
+    // Class 2: ages 40-60 lose 20/40; that of Japan and France is the root: height 2 of 2, 4 leaves of 4. IL = 3 *
+    // (10/40 + 1/2) + 3 * (20/40 + 2/2) = 2.25 + 4.5 = 6.75
     near(utility.information_loss, 6.75);
     near(utility.columns[0].information_loss, 3.0 * 0.25 + 3.0 * 0.5);
     near(utility.columns[1].information_loss, 3.0 * 0.5 + 3.0 * 1.0);

@@ -53,8 +53,8 @@ fn equal_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
     }
 }
 
-/// Returns the earth mover's distance where two values are as far from each other as their ranks among the values of the
-/// release, and the smallest and the largest are 1 apart.
+/// Returns the earth mover's distance with the difference in rank among the values of the release as the distance of two
+/// values, normalized to 1 for the smallest and the largest.
 fn ordered_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
     let mut shares = vec![0.0; reference.len()];
     for (code, count) in of.iter() {
@@ -71,8 +71,8 @@ fn ordered_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
     if values < 2 { 0.0 } else { sum / f64::from(values - 1) }
 }
 
-/// Returns the earth mover's distance where two values are as far from each other as their lowest common ancestor is
-/// high [Li 2007, section 4.3].
+/// Returns the earth mover's distance with the height of the lowest common ancestor as the distance of two values
+/// [Li 2007, section 4.3].
 fn hierarchical_distance(of: Frequencies<'_>, rows: u64, reference: &[f64], tree: &CodeTree) -> f64 {
     let mut surplus: Vec<f64> = reference.iter().map(|expected| -expected).collect();
     for (code, count) in of.iter() {
@@ -96,7 +96,7 @@ impl Measure for Closeness {
             GroundDistance::Hierarchical => self.tree.is_none(),
         };
         let rows = is_equal.then(|| of.rows() + 1)?;
-        // One more row lowers the shares of all other values alike, whatever its own value is.
+        // One more row lowers the shares of all other values equally, whatever its own value is.
         let others = equal_distance(of, rows, reference);
         Some(Box::new(move |code| {
             let (count, share) = (of.count(code), share_of(reference, code));

@@ -1,7 +1,7 @@
 //! Models that depend on the frequencies of the values of one sensitive column. They are closed under merging only.
 //!
 //! Each of them is a [`Measure`]: a number that is positive if and only if the class violates the model, and falls as the
-//! class comes closer to satisfying it. Everything that algorithms ask follows from that number.
+//! class comes closer to satisfying it. All answers to algorithms follow from that number.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,15 +21,16 @@ use crate::table::SensitiveColumn;
 /// Violation of a model by the frequencies of a class.
 pub(super) trait Measure: Debug + Send + Sync {
     /// Returns a number that is positive if and only if the frequencies violate the model; it falls as they come closer
-    /// to satisfying it. A class without any value satisfies every measure but those of diversity.
+    /// to satisfying it. A class without any value satisfies every measure except those of diversity.
     fn excess(&self, of: Frequencies<'_>) -> f64;
 
-    /// Returns the excess after one more row with a code, if it can be had faster for many codes than for each by itself.
+    /// Returns a function for the excess after one more row with a code, if computing it for many codes at once is
+    /// faster.
     fn excess_with<'a>(&'a self, _of: Frequencies<'a>) -> Option<Box<dyn Fn(u32) -> f64 + 'a>> {
         None
     }
 
-    /// Returns a lower bound of the rows that a class with this excess, which is positive, lacks.
+    /// Returns a lower bound of the number of rows that a class with this excess, which must be positive, lacks.
     fn missing_rows(&self, of: Frequencies<'_>, excess: f64) -> u64;
 
     /// Returns the measure with the frequencies of a release as its reference, if it has one.
@@ -38,7 +39,7 @@ pub(super) trait Measure: Debug + Send + Sync {
     }
 }
 
-/// Returns whether the excess of a violating class falls by one more row with a code.
+/// Returns whether one more row with a code lowers the excess of a violating class.
 fn falls_with<'a>(measure: &'a dyn Measure, of: Frequencies<'a>) -> Box<dyn Fn(u32) -> bool + 'a> {
     let excess = measure.excess(of);
     if excess <= 0.0 {

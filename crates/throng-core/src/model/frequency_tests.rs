@@ -84,7 +84,7 @@ fn holds(requirement: FrequencyRequirement, codes: &[u32], release: &[u32]) -> b
             present.len() < 2 || steps.sum::<f64>() / (present.len() - 1) as f64 <= t + 1e-12
         }
         FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical } => {
-            // What is moved out of or into a subtree crosses the edge above it.
+            // Whatever is moved out of or into a subtree crosses the edge above it.
             let moved = |of: &[usize], length: f64| {
                 of.iter().map(|value| own[*value] - all[*value]).sum::<f64>().abs() * length / 6.0
             };

@@ -1,16 +1,16 @@
 //! Models of sensitive columns whose rows have lists of values, such as the diagnoses of a stay.
 //!
-//! A row *carries* the elements of its list. A row without elements carries nothing, and counts for nothing, as a null does. For a class, over
-//! the rows that carry something:
+//! A row *carries* the elements of its list. A row without elements carries nothing, and is not counted, like a null. For a class, over the
+//! rows that carry something:
 //!
 //! - **p**: p elements have different carriers, one each (a system of distinct representatives), and every element is
 //!   missing from the list of at least p - 1 carriers. Where k and p count units, carriers are units: a unit carries the elements of all of its
 //!   rows, and an element is missing from a unit if one of its rows carries others without it.
 //! - **`max_share`**: no element is in the lists of more than this share of the rows.
 //!
-//! If every row has one element, this is p-sensitivity and (alpha, k)-anonymity of the elements: of p values, each is missing from the carriers of
-//! the p - 1 others. The second condition of p is what different elements alone do not give: of `{HIV, flu}` and `{HIV, asthma}` flu and asthma
-//! have different carriers, and everyone has HIV.
+//! If every row has one element, this is p-sensitivity and (alpha, k)-anonymity of the elements: of p values, each is missing from the
+//! carriers of the p - 1 others. Different elements alone do not imply the second condition of p: in `{HIV, flu}` and `{HIV, asthma}`, flu
+//! and asthma have different carriers, and everyone has HIV.
 //!
 //! Both conditions of p are closed under adding rows: a further row takes no carrier away from an element, and takes no element out of a
 //! list; a new element is missing from all older carriers, of which there are at least p. Shares are closed under merging.
@@ -50,7 +50,7 @@ fn list_rows(class: &Tally, column: usize, unit: Option<usize>, change: Option<(
 
 /// One or more carriers of the same elements.
 struct Carriers {
-    /// How many there are.
+    /// Number of these carriers.
     count: u64,
     /// Elements that they carry.
     elements: Vec<u32>,
@@ -98,7 +98,8 @@ impl ListDiversity {
         all
     }
 
-    /// Returns how many elements have different carriers, and how many carriers lack each element, at least. Both are at most p.
+    /// Returns lower bounds of how many elements have different carriers, and of how many carriers lack each element. Both are
+    /// capped at p.
     fn achieved(&self, rows: &ListRows) -> Option<(u64, FxHashMap<u32, u64>)> {
         let carriers = self.carriers(rows, self.elements.as_ref()?);
         let all: u64 = carriers.iter().map(|carriers| carriers.count).sum();
@@ -149,7 +150,8 @@ fn represented(carriers: &[Carriers], most: u64) -> u64 {
     found
 }
 
-/// Gives a carrier an element of its own, moving others to other elements of theirs where needed. Returns whether that is possible.
+/// Assigns a carrier an element that no other carrier has, reassigning others where needed (an augmenting path). Returns whether
+/// that is possible.
 fn place(
     carrier: usize,
     copies: &[&[u32]],
@@ -236,7 +238,7 @@ impl ListShare {
         Self { share, column, elements: None }
     }
 
-    /// Returns the rows with the most frequent element over what the share allows; at most zero if the share holds.
+    /// Returns by how many rows the most frequent element exceeds the share; at most zero if the share holds.
     fn excess(&self, rows: &ListRows) -> f64 {
         let Some(elements) = &self.elements else { return 0.0 };
         let (mut of_element, mut all): (FxHashMap<u32, u64>, u64) = (FxHashMap::default(), 0);
@@ -268,7 +270,7 @@ impl Model for ListShare {
     }
 
     fn deficit(&self, class: &Tally) -> u64 {
-        // Every further row without the element makes room for as much of it as the share.
+        // Every further row without the element raises the allowed number by the share.
         (self.excess(&list_rows(class, self.column, None, None)) / self.share).ceil() as u64
     }
 

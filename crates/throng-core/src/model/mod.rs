@@ -8,8 +8,8 @@
 //! - **merging**: two classes that satisfy the model still do together, but one more row may break it (shares, entropy,
 //!   distances between distributions).
 //!
-//! Whatever is closed under adding rows is closed under merging too. A set of classes can therefore always be repaired
-//! by merging, as long as all of their rows together satisfy the models.
+//! A model that is closed under adding rows is closed under merging too. A set of classes can therefore always be
+//! repaired by merging, as long as all of their rows together satisfy the models.
 
 mod closeness;
 mod entropy;
@@ -51,7 +51,7 @@ pub(crate) use requirement::LIST_DIVERSITY;
 use crate::feasibility::Shortfall;
 use crate::table::{SensitiveColumn, Table};
 
-/// What a class that satisfies a model may undergo without breaking it.
+/// The operations that preserve a model in a class that satisfies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedUnder {
     /// Adding any row, and so merging with any class.
@@ -103,10 +103,11 @@ pub trait Model: Debug + Send + Sync {
     /// Returns an upper bound of the number of classes that the rows of `class` can form [Truta 2007, Condition 2].
     fn max_classes(&self, class: &Tally) -> u64;
 
-    /// Returns why all rows of a table together do not satisfy the model. `column` is the name of its column.
+    /// Returns the reason why all rows of a table together do not satisfy the model. `column` is the name of its
+    /// column.
     fn shortfall(&self, column: &str, whole: &Tally) -> Shortfall;
 
-    /// Returns the model as one that counts, if it is.
+    /// Returns the model as a counting model, if it is one.
     fn counting(&self) -> Option<&dyn CountingModel> {
         None
     }
@@ -174,8 +175,8 @@ impl Privacy {
         Self { models, lends: true }
     }
 
-    /// Returns the same models for classes of whole cells: no class borrows rows of a cell that another class has too, so that
-    /// the rows of every class are its own and satisfy the models by themselves.
+    /// Returns the same models for classes of whole cells: no class borrows rows of a cell that another class has too, so
+    /// every class satisfies the models with its own rows alone.
     #[must_use]
     pub fn without_lending(self) -> Self {
         Self { lends: false, ..self }
@@ -209,7 +210,7 @@ impl Privacy {
         self.models.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the models that count, those of rows included.
+    /// Returns the counting models, including those that count rows.
     pub fn counting_models(&self) -> impl Iterator<Item = &dyn CountingModel> {
         self.models().filter_map(|model| model.counting())
     }
@@ -307,7 +308,7 @@ impl Privacy {
         }
         match (of_any, of_kind) {
             (0, 0) => Need::Nothing,
-            // While there is room for the diverse rows that are missing, the nearest row is best.
+            // While there is still room for the missing diverse rows, the nearest row is best.
             (any, kind) if any > kind => Need::AnyRow(any - kind),
             (_, kind) => Need::DiverseRow(kind),
         }

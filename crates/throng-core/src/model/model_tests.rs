@@ -207,7 +207,7 @@ fn the_weight_of_one_value_of_each_category_is_two() {
 #[test]
 fn the_deficit_of_a_weight_is_counted_in_rows() {
     let model = CategoryWeight::new(2.0, 0, 4);
-    // One unit is there, so five are missing, and a row adds at most three.
+    // One unit is present, so five are missing, and a row adds at most three.
     let class = of_categories(&[0, 1, NULL]);
     assert_eq!((model.achieved(&class), model.shortage(&class), model.deficit(&class)), (1, 5, 2));
     let brought: Vec<u64> = [0, 1, 2, 3, NULL].iter().map(|code| model.gain(&class, &[*code])).collect();

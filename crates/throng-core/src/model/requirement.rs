@@ -1,15 +1,15 @@
-//! Requirements on the frequencies of a sensitive column, as a policy states them, and the words for every model.
+//! Requirements on the frequencies of a sensitive column, as a policy states them, and descriptions of every model.
 
 use std::fmt;
 
-/// A requirement on the values of one sensitive column in every class, beyond their number.
+/// A requirement on the values of one sensitive column in every class, besides their number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrequencyRequirement {
     /// No value has more than this share of the rows ((alpha, k)-anonymity [Wong 2006], for every value).
     MaxShare(f64),
     /// The entropy of the values is at least `ln l` [Machanavajjhala 2007, Def. 4.1].
     EntropyDiversity {
-        /// The l.
+        /// The parameter l.
         l: f64,
     },
     /// The most frequent value has fewer than `c` times the rows of all values from the `l`-th most frequent on
@@ -17,19 +17,19 @@ pub enum FrequencyRequirement {
     RecursiveDiversity {
         /// The factor c.
         c: f64,
-        /// The l.
+        /// The parameter l.
         l: u32,
     },
     /// The distribution of the values is at most `t` away from that of the whole release [Li 2007].
     Closeness {
-        /// The t.
+        /// The parameter t.
         t: f64,
         /// Distance between values.
         distance: GroundDistance,
     },
     /// No value is more than `1 + beta` times as frequent as in the whole release (basic beta-likeness [Cao 2012]).
     Likeness {
-        /// The beta.
+        /// The parameter beta.
         beta: f64,
     },
     /// The largest and the smallest number or date of a class differ by at least this much.
@@ -116,13 +116,13 @@ pub fn bound_of(model: &str) -> Bound {
     }
 }
 
-/// Whether a model, given by its name in reports, limits how frequent values are in a class.
+/// Whether a model, given by its name in reports, limits the frequencies of values in a class.
 pub fn limits_frequencies(model: &str) -> bool {
     matches!(model, MAX_SHARE | ENTROPY | RECURSIVE | CLOSENESS | LIKENESS)
 }
 
 /// Describes a requirement on a sensitive column for readers of a report, given the name of its model. A model without
-/// words of its own is described by its name, so that none is left out.
+/// a description is described by its name, so that none is left out.
 pub fn describe_requirement(model: &str, column: &str, required: impl fmt::Display) -> String {
     match model {
         "p-sensitivity" => format!("at least {required} different values of {column}"),

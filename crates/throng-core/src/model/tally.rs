@@ -21,7 +21,7 @@ impl TallyShape {
     }
 }
 
-/// Code of all units with a single row: each of its rows is another unit.
+/// Code shared by all units with a single row: each row with this code is a separate unit.
 pub(crate) const SINGLE: u32 = 0;
 
 /// Row count and sensitive histograms of a class.

@@ -66,7 +66,7 @@ impl CountingModel for UnitAnonymity {
     }
 }
 
-/// Returns the largest number of classes `m` such that `m * k` places can be filled: a unit with `n` rows fills at most
+/// Returns the largest number of classes `m` such that `m * k` slots can be filled: a unit with `n` rows fills at most
 /// `min(n, m)` of them.
 fn most_classes(single: u64, counts: Vec<u64>, k: u64) -> u64 {
     let fills = |classes: u64| {

@@ -36,7 +36,7 @@ impl UnitDiversity {
     /// Returns the largest number of values that different units carry, at most p.
     fn matched(&self, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> u64 {
         let enough = usize::try_from(self.p).unwrap_or(usize::MAX);
-        // Most classes have p values of p units that are found at once.
+        // Fast path: in most classes p values of p units are found immediately.
         let (mut values, mut units) = (FxHashSet::default(), FxHashSet::default());
         for (unit, value) in pairs.clone() {
             if !values.contains(&value) && (unit == SINGLE || units.insert(unit)) {
@@ -66,7 +66,7 @@ impl UnitDiversity {
     }
 }
 
-/// Finds a unit for a value, moving other values to other units of theirs where needed. Returns whether there is one.
+/// Finds a unit for a value, reassigning other values to other units where needed. Returns whether there is one.
 fn augment(
     value: u32,
     units_of: &FxHashMap<u32, Vec<u32>>,
@@ -173,7 +173,7 @@ mod tests {
         tally
     }
 
-    /// Returns the size of a largest matching, by trying every choice for every value.
+    /// Returns the size of a maximum matching, by trying every choice for every value.
     fn by_force(values: &[u32], rows: &[(u32, u32)], used: &mut Vec<(usize, u32)>) -> u64 {
         let Some((value, rest)) = values.split_first() else { return 0 };
         let mut best = by_force(rest, rows, used);

@@ -6,7 +6,7 @@
 //!                  └─► DistinctSample: row counts of the values whose hash has enough trailing zeros
 //! ```
 //!
-//! Up to [`CAPACITY`] distinct values all figures are exact. Beyond that, a value is sampled by its hash alone, so that
+//! Up to [`CAPACITY`] distinct values all figures are exact. Beyond that, values are sampled by their hash alone, so
 //! figures do not depend on the order of rows. A profile stores no value as text: it keeps the shape of a text, and
 //! exposes numbers only as the distance of two quantiles.
 

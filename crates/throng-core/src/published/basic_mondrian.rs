@@ -5,9 +5,9 @@
 //!
 //! - A number or date is split in two at the lower median of the rows: up to the median, and above it. The threshold
 //!   does not move, so a column whose median is its largest value has no split.
-//! - A category is split into as many sides as the lowest common ancestor of the leaf has children with rows.
-//!   [Liu 2018] replaces the root of the hierarchy by a child at each split; the lowest common ancestor is that child,
-//!   or a node below it if all rows are there.
+//! - A category is split into as many sides as the lowest common ancestor of the leaf has children with rows. [Liu
+//!   2018] replaces the root of the hierarchy by a child at each split; the lowest common ancestor is that child, or a
+//!   node below it if that contains all rows.
 //!
 //! [`crate::partition::Mondrian`] finds better cuts. This is the baseline of the paper, and the algorithm behind
 //! [`crate::published::Mdr`].

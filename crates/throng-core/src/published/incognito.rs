@@ -41,7 +41,7 @@ use levels::CellLevels;
 /// Maximum number of combinations of levels that are searched.
 pub const LATTICE_LIMIT: u128 = 1_000_000;
 
-/// Relative difference up to which losses count as equal, because of rounding.
+/// Relative difference below which losses count as equal, because of rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// Incognito partition.

@@ -1,5 +1,5 @@
-//! Published algorithms, as their papers define them: the literal baselines beside the methods of [`crate::cluster`] and
-//! [`crate::partition`] that releases are made with by default.
+//! Published algorithms, as their papers define them: the literal baselines, in contrast to the methods of
+//! [`crate::cluster`] and [`crate::partition`] that releases are made with by default.
 //!
 //! | algorithm | paper |
 //! |---|---|

@@ -1,7 +1,7 @@
-//! As many classes as possible: the better of two published clusterings, by the data at hand.
+//! As many classes as possible: chooses the better of two published clusterings by the data.
 //!
 //! [Truta 2007] finds that EnhancedPKClustering forms more classes than GreedyPKClustering where p is high, takes longer
-//! where it is low and forms as many, and wishes for a choice between the two. p is high where it *binds*: where the
+//! where it is low and forms as many, and suggests choosing between the two. p is high where it *binds*: where the
 //! sensitive values allow fewer classes than k does [Truta 2007, Condition 2].
 
 use super::{EnhancedPk, GreedyPk};

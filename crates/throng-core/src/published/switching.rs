@@ -42,7 +42,7 @@ impl ClusterMethod for Switching {
 struct Exchange<'a> {
     frame: &'a LeafView<'a>,
     privacy: &'a Privacy,
-    /// For each group its cell in the leaf and its kind, which is equal for groups with equal sensitive codes.
+    /// For each group its cell in the leaf and its kind; groups with equal sensitive codes have the same kind.
     places: FxHashMap<u32, CellAndKind>,
     kinds: usize,
     classes: Vec<SwitchableClass>,

@@ -1,7 +1,7 @@
 //! Labels: the released values of one quasi-identifier.
 //!
 //! A *label* is a distinct released value of a column. Classes with equal labels in every column are one class. Labels
-//! are compared by what a reader of the release sees, not by how they were computed: ranges that read the same are one
+//! are compared by what a reader of the release sees, not by how they were computed: ranges with the same text are one
 //! label, with the loss of the widest.
 
 use std::hash::BuildHasher;
@@ -104,8 +104,8 @@ impl Labels {
     }
 }
 
-/// Returns whether no two keys of a column can read the same, so that labels need not be compared by their texts. Only asked
-/// for columns whose values are not in memory, because these have many labels.
+/// Returns whether no two keys of a column can have the same text, so that labels need not be compared by their texts. Only
+/// used for columns whose values are not in memory, because these have many labels.
 fn are_texts_distinct(quasi: &QuasiColumn) -> bool {
     let is_exact =
         |data_type: &DataType| data_type.is_integer() || data_type.is_floating() || *data_type == DataType::Date32;
@@ -203,7 +203,7 @@ impl ShownKeys {
 
     fn of(quasi: &QuasiColumn, keys: SortedKeys<'_>) -> Result<Self> {
         if quasi.spec.is_hidden() {
-            // A reader sees nothing of it, so it distinguishes no classes.
+            // The column is hidden from readers, so it does not distinguish classes.
             return Ok(Self { texts: keys.iter().map(|_| Some("")).collect(), columns: Vec::new() });
         }
         match (quasi.domain.kind(), quasi.spec.release) {

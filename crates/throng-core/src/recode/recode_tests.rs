@@ -58,7 +58,7 @@ fn blocks_keep_rows_apart_and_are_neither_shown_nor_counted() {
     assert_eq!(surveyed.suppressed, 1);
     let allowed = FeasibleRegions::of(&surveyed.table, &Privacy::p_sensitive_k_anonymity(2, 1, 0));
     assert_eq!((allowed.classes.len(), allowed.suppressed_cells.len()), (2, 1));
-    // Clusters of two blocks that read the same are one class.
+    // Clusters of two blocks with equal labels are one class.
     let recoding = surveyed.recode(&[&[0, 1], &[2, 3], &[4]]);
     assert_eq!((recoding.class_rows(), recoding.columns()[1].columns.len()), (&[4, 1][..], 0));
     let utility = Utility::of(&surveyed.table, &recoding, 2);
@@ -198,7 +198,7 @@ fn labels_that_read_the_same_are_one_label() {
     assert_eq!((recoding.class_rows(), recoding.columns()[0].len()), ([4, 1].as_slice(), 2));
     // The loss is that of the wider one: 2 of 3 leaves.
     assert!((recoding.columns()[0].ncp[0] - 2.0 / 3.0).abs() < 1e-6);
-    // A code that reads like a masked code.
+    // A code that looks like a masked code.
     let mask = quasi("zip", ColumnRecoding::Ancestor, HierarchySpec::Mask(MaskSide::Right));
     let rows = survey(&[(mask, texts(&["4109*", "41091", "41092", "52000"]))], &[]);
     let recoding = rows.recode(&[&[0], &[1, 2], &[3]]);
@@ -409,7 +409,7 @@ proptest! {
 
 #[test]
 fn shares_that_were_taken_part_by_part_are_those_of_all_parts() {
-    // Age 1 is split, and the last classes of both parts read the same.
+    // Age 1 is split, and the last classes of both parts have equal labels.
     let part = survey(&[(interval("age"), ints(&[1, 1, 1, 0, 2, 9, 9]))], &[]);
     let parts = [part.clusters(&[&[0, 3], &[1, 2, 4], &[5, 6]]), part.clusters(&[&[0, 1, 2, 3, 4], &[5, 6]])];
     let (mut kept, mut taken) = (Recoder::new(&part.table), Recoder::new(&part.table));

@@ -20,7 +20,7 @@ use crate::table::{QuasiColumn, Table};
 /// Memory per distinct label of a column while its labels are built: keys, texts and their index.
 const LABEL_BYTES: usize = 128;
 
-/// The same for a column whose domain is a slice, which most classes have a label of their own in.
+/// The same for a column whose domain is a slice, in which most classes have a distinct label.
 const SLICED_LABEL_BYTES: usize = 80;
 
 /// Memory per distinct label key of a column: positions and their index.
@@ -122,7 +122,7 @@ impl RecodedColumn {
 }
 
 impl GroupPortions {
-    /// Records which rows go where. Every row of every group must be assigned exactly once.
+    /// Records the assignment of rows to clusters. Every row of every group must be assigned exactly once.
     fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let first_cluster = self.cluster_rows.len() as u32;
         let groups = part.group_count();

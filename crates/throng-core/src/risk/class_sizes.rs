@@ -78,7 +78,7 @@ impl ClassSizes {
         if shown == table.quasi().len() {
             return cells.for_each(|cell| self.add(table.cell_rows(cell), 1));
         }
-        // Cells that differ in a hidden column alone are one: it is no knowledge of an intruder.
+        // Cells that differ only in a hidden column count as one: an intruder does not know that column.
         let mut rows_of: FxHashMap<&[u32], u64> = FxHashMap::default();
         for cell in cells {
             *rows_of.entry(&table.positions(cell)[..shown]).or_default() += table.cell_rows(cell);

@@ -1,10 +1,10 @@
 //! The protection that is left against an intruder who can distinguish borrowed rows from the others.
 //!
-//! A class that lacks rows borrows some of a cell that can spare them. An intruder who knows the quasi-identifiers
-//! of everyone in the table may work out which cells a class covers, and so how many of its rows are its own. For that intruder the people
-//! behind the own rows hide among each other only: *effective k* is the fewest own rows of a class, *effective p* the
-//! fewest values that its own rows have. Which values are the own ones is drawn at random (see `redistribute`), so what
-//! such an intruder can conclude about one of them is still the share of a value in the class.
+//! A class that lacks rows borrows some of a cell that can spare them. An intruder who knows the quasi-identifiers of everyone in the
+//! table may work out which cells a class covers, and so how many of its rows are its own. Against that intruder the people behind a
+//! class's own rows hide only among each other: *effective k* is the minimum number of own rows of a class, *effective p* the minimum
+//! number of values among them. Which values belong to the own rows is drawn at random (see `redistribute`), so such an intruder still
+//! learns no more about one of them than the shares of values in the class.
 
 use rustc_hash::FxHashSet;
 
@@ -12,20 +12,20 @@ use crate::cluster::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// Own rows of the classes that have borrowed some.
+/// Statistics of the classes that have borrowed rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BorrowedRows {
-    /// Classes that have borrowed rows.
+    /// Number of classes that have borrowed rows.
     pub classes: u64,
-    /// Rows of these classes that are their own.
+    /// Number of own rows of these classes.
     pub own_rows: u64,
-    /// Own rows that alone would not satisfy the models that look at sensitive values.
+    /// Number of own rows that alone would not satisfy the diversity models.
     pub own_rows_without_diversity: u64,
-    /// The fewest own rows of a class; none where no class has borrowed rows.
+    /// Minimum number of own rows of a class; `None` if no class has borrowed rows.
     pub effective_k: Option<u64>,
-    /// The fewest distinct values of a sensitive column among the own rows of a class; none where no class has borrowed
-    /// rows, or no model counts values.
+    /// Minimum number of distinct values of a sensitive column among the own rows of a class; `None` if no class has
+    /// borrowed rows, or no model counts values.
     pub effective_p: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl BorrowedRows {
     pub fn add(&mut self, table: &Table, privacy: &Privacy, classes: &[Class]) {
         let cell_of = table.cells_of_groups();
         let cell_of = |portion: &Portion| cell_of[portion.group as usize];
-        // A class whose rows are all of one cell, of which others have rows too, lends them.
+        // If all rows of a class are of one cell, and other classes also have rows of that cell, the cell lends rows.
         let mut lenders: FxHashSet<u32> = FxHashSet::default();
         for class in classes {
             if let (Some(first), Some(last)) = (class.portions.first(), class.portions.last())

@@ -10,10 +10,10 @@
 //! | journalist | a register of the population | `1/F`, `F >= f` rows of the register | the same |
 //! | marketer | the register, and matches all its records | | expected share of correctly matched rows |
 //!
-//! Without a register the table is taken for the whole population: `F = f`. If the table is a sample,
-//! the journalist and marketer risks are upper bounds then; if its sampling fraction is known, they are estimated
-//! ([`SamplingFraction`]), and if the people of every class are known, they are counted ([`ReleasePeople`]). The mean of `1/f`
-//! over rows is `classes / rows`, which is also the marketer risk.
+//! Without a register the table is treated as the whole population: `F = f`. If the table is a sample, the journalist and
+//! marketer risks are then upper bounds; if its sampling fraction is known, they are estimated ([`SamplingFraction`]), and if
+//! the people of every class are known, they are counted ([`ReleasePeople`]). The mean of `1/f` over rows is `classes / rows`,
+//! which is also the marketer risk.
 //!
 //! The contribution of a column is measured by the risk that remains without it ([`ColumnRisk`]).
 //!

@@ -2,10 +2,10 @@
 //!
 //! The labels of a class match `F` people of a register of the population. An intruder who does not know which of them are in the
 //! release picks the right person of a row with probability `1/F` at most; a register that lacks some people of the release, so
-//! that `F < f`, does not help more than the `f` rows themselves. Every class has at least k people under k-map [El Emam 2008], and
+//! that `F < f`, is no more useful than the `f` rows themselves. Every class has at least k people under k-map [El Emam 2008], and
 //! the share of them who are in the release lies between two limits under delta-presence [Nergiz 2007].
 //!
-//! Where `F` is the sum of sampling weights, it is an estimate, and so is the risk: its expectation given the class's own sampling
+//! If `F` is the sum of sampling weights, it is an estimate, and so is the risk: its expectation given the class's own sampling
 //! fraction ([`SamplingFraction::expected_risk`]).
 
 use super::population::SamplingFraction;
@@ -15,7 +15,7 @@ use super::population::SamplingFraction;
 pub struct ClassPeople {
     /// Rows of the class.
     pub rows: u64,
-    /// People of the class, at least: its rows, or the k of the policy where a person may have several.
+    /// Minimum number of people of the class: its rows, or the k of the policy if a person may have several rows.
     pub hidden: u64,
     /// People of the population whom its labels match.
     pub people: f64,
@@ -23,7 +23,7 @@ pub struct ClassPeople {
     pub members: Option<u64>,
 }
 
-/// How people are known.
+/// Source of the numbers of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeopleSource {
     /// Counted in a table of the population.
@@ -45,22 +45,22 @@ impl PeopleSource {
 /// The classes of a release in the population.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleasePeople {
-    /// How people are known.
+    /// Source of the numbers of people.
     pub source: PeopleSource,
     /// The classes.
     pub classes: Vec<ClassPeople>,
-    /// All people of the population.
+    /// Number of people of the population.
     pub people: f64,
-    /// People whom no class matches.
+    /// Number of people whom no class matches.
     pub outside: f64,
-    /// What the policy requires.
+    /// Requirements of the policy.
     pub limits: PeopleLimits,
 }
 
-/// What a policy requires of the people whom classes match.
+/// Requirements of a policy on the people whom classes match.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PeopleLimits {
-    /// The fewest people.
+    /// Minimum number of people.
     pub k_map: Option<u64>,
     /// The smallest share of them who are in the input.
     pub delta_min: Option<f64>,

@@ -17,8 +17,8 @@
 //! P(F = 1 | f = 1) = c_1 / sum over j of c_j j (1 - s)^(j - 1)
 //! ```
 //!
-//! where `c_j` is the number of classes of `j` rows. Both are estimates: they hold in the mean, and the second one errs
-//! where the sample is small, because its classes are smaller than those of the population.
+//! where `c_j` is the number of classes of `j` rows. Both are estimates: they hold on average, and the second one is
+//! inaccurate for small samples, because their classes are smaller than those of the population.
 
 use super::class_sizes::ClassSizes;
 

@@ -1,7 +1,7 @@
 //! Risk in a population that is known by sampling weights: how many people each row stands for.
 //!
-//! The weights of a class add up to an estimate of its people, so each class has a sampling fraction of its own: its rows
-//! over their weights, at most 1 [Benedetti 1998].
+//! The weights of a class add up to an estimate of its people, so each class has its own sampling fraction: its rows over
+//! their weights, at most 1 [Benedetti 1998].
 
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,7 @@ impl WeightedClasses {
             *rows += u64::from(tuples.rows(index));
             *people += weight;
         }
-        // In an order that does not depend on hashes, so that sums are always rounded alike.
+        // Sort, so that rounding of sums does not depend on the order of hashes.
         let mut classes: Vec<(u64, f64)> = sums.into_values().collect();
         classes.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         Self { classes }

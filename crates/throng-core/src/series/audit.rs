@@ -1,4 +1,4 @@
-//! Checks a release against the memory of its series, from who was shown in which class alone.
+//! Checks a release against the memory of its series, using only which row was shown in which class.
 
 use rayon::prelude::*;
 
@@ -23,7 +23,7 @@ impl AuditFindings {
     }
 }
 
-/// A row of a block: the block of the remembered releases, if there is one, the class of tonight, and where the row is.
+/// A row of a block: its block in the remembered releases, if any, tonight's class, and the location of the row.
 type BlockMember = (Option<u32>, u64, RowPlace);
 
 /// A row, as an index into the memory or into the release.

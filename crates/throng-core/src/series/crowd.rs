@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Stands for a sensitive value that is null, or that a model does not count.
+/// Sentinel for a sensitive value that is null, or that a model does not count.
 pub const UNCOUNTED: u64 = 0;
 
 /// Requirements on a set of rows, in distinct units and distinct sensitive values.
@@ -28,8 +28,8 @@ impl Crowd {
         self.p.len()
     }
 
-    /// Whether rows, given as their unit and codes, satisfy every requirement. The p codes of a column must be those of p different
-    /// units: someone who knows a unit with several rows would otherwise know several of the codes.
+    /// Whether rows, given as their unit and codes, satisfy every requirement. The p codes of a column must belong to p different
+    /// units: otherwise someone who knows a unit with several rows would know several of the codes.
     pub fn is_satisfied<'a>(&self, rows: impl IntoIterator<Item = (u128, &'a [u64])>) -> bool {
         let mut units: FxHashMap<u128, u32> = FxHashMap::default();
         let mut values: Vec<FxHashSet<u64>> = vec![FxHashSet::default(); self.width()];
@@ -44,7 +44,7 @@ impl Crowd {
             for (seen, code) in values.iter_mut().zip(codes).filter(|(_, code)| **code != UNCOUNTED) {
                 seen.insert(*code);
             }
-            // The first rows of the units suffice, and further rows take nothing away.
+            // The first rows of the units suffice, and further rows can't break the condition.
             if units.len() >= self.k && values.iter().zip(&self.p).all(|(seen, p)| seen.len() >= *p) {
                 return true;
             }
@@ -72,7 +72,7 @@ fn has_carriers(rows: &[(u32, &[u64])], column: usize, p: usize) -> bool {
     matched >= p
 }
 
-/// Gives a code a unit, moving other codes to other units where that is needed.
+/// Assigns a unit to a code, reassigning other codes where needed.
 fn augment(
     code: u64,
     carriers: &FxHashMap<u64, Vec<u32>>,

@@ -1,21 +1,22 @@
 //! Releases that stay safe together.
 //!
-//! Someone who keeps several releases of a table can intersect and subtract their classes. The finest sets that come of it
-//! are the *blocks*: rows that were shown in the same class in every release, and absent from the same releases. Every
-//! other set is a union of blocks. So a series is safe if every block satisfies the privacy models, as every class does:
-//! what stayed together, what has left a class and what has come to one are unions of blocks.
+//! Someone who keeps several releases of a table can intersect and subtract their classes. The finest sets obtained in
+//! this way are the *blocks*: rows that were shown in the same class in every release, and absent from the same releases.
+//! Every other set is a union of blocks. So a series is safe if every block satisfies the privacy models, as every class
+//! does: what stayed together, what left a class and what joined one are unions of blocks.
 //!
-//! A consequence decides the design: of a class with fewer than 2k units, a later release shows all rows or none, as
-//! otherwise the rows that stayed or the rows that left would be fewer than k. So blocks are frozen, rows that have left
-//! the input are shown on until enough of them have left one block, where m-invariance would add counterfeit rows
-//! [Xiao 2007], and newcomers form classes of their own, since what arrives together can be subtracted [Fung 2008].
+//! One consequence determines the design: a class with fewer than 2k units is shown by a later release as a whole or not
+//! at all, as otherwise the rows that stayed or the rows that left would be fewer than k. So blocks are frozen, rows
+//! that have left the input are shown on until enough of them have left one block, where m-invariance would add
+//! counterfeit rows [Xiao 2007], and newcomers form separate classes, since what arrives together can be subtracted
+//! [Fung 2008].
 //!
 //! | file | idea |
 //! |---|---|
 //! | `crowd` | what every block must satisfy |
 //! | `state` | the memory: rows, blocks and trails |
-//! | `night` | one release after the other |
-//! | `audit` | the same question asked again, of a finished release |
+//! | `night` | the step from one release to the next |
+//! | `audit` | the same check, repeated on a finished release |
 
 mod audit;
 mod crowd;

@@ -10,9 +10,9 @@
 //!                 next_state ─► rows of the release with their classes, and the next SeriesState
 //! ```
 //!
-//! What becomes of a block depends on its own rows alone, and two blocks whose trails become equal were last shown in one
-//! class. So a memory may be divided by [`SeriesState::class_of`], and each part handled on its own: the parts of the
-//! next memory are what they would be in one. [`OpenNight`] handles a memory that is not divided.
+//! The decision about a block depends on its own rows alone, and two blocks whose trails become equal were last shown in
+//! one class. So a memory may be divided by [`SeriesState::class_of`], and each part processed on its own: the parts of
+//! the next memory are the same as without the division. [`OpenNight`] processes an undivided memory.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -23,7 +23,7 @@ use super::state::{ABSENT, RememberedRow, RowKey, SeriesState, TrailNumbers, Wai
 /// What happens to rows that have left and can't be dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leavers {
-    /// They are shown on, with their whole block.
+    /// They continue to be shown, with their whole block.
     #[default]
     ShowOn,
     /// They are dropped with their whole block, whose other rows wait until the block is forgotten.
@@ -45,7 +45,7 @@ pub struct SeriesRules {
     pub leavers: Leavers,
 }
 
-/// A class that the caller forms of rows of the pool.
+/// A class that the caller forms from rows of the pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolClass {
     /// Tonight's rows.
@@ -70,7 +70,7 @@ pub enum ShownRow {
 pub struct NightCounts {
     /// Rows of the release.
     pub shown: u64,
-    /// Of these, rows that the input no longer has.
+    /// Number of these rows that the input no longer has.
     pub shown_on: u64,
     /// Rows that are shown for the first time.
     pub come: u64,
@@ -97,7 +97,7 @@ impl NightCounts {
     }
 }
 
-/// What becomes of the remembered rows.
+/// Decision about the remembered rows.
 #[derive(Clone, Debug)]
 pub struct CarriedRows {
     /// Per remembered row: the first release whose input lacked it.
@@ -150,7 +150,7 @@ impl CarriedRows {
         Self { left_at, is_shown, barred }
     }
 
-    /// Returns the units that are shown again, of those in `units`. All of them would be as many as the memory has.
+    /// Returns which of `units` are shown again. Returning all shown units would take as much space as the memory.
     pub fn shown_units<'a>(
         &'a self,
         state: &'a SeriesState,
@@ -192,9 +192,9 @@ impl Pool<'_> {
         found.map_or(self.releases + 1, |at| self.waiting[at].since)
     }
 
-    /// Chooses the classes of the pool to show: all with a row that has waited long enough, and the ones that lose least
-    /// until few enough rows wait. Classes that don't satisfy the requirements on their own are not shown. In the first
-    /// release no row waits for a better class.
+    /// Chooses the classes of the pool to show: all classes with a row that has waited long enough, and then those that
+    /// lose least, until few enough rows wait. Classes that don't satisfy the requirements on their own are not shown.
+    /// In the first release no row waits for a better class.
     pub fn choose<'c>(&self, classes: &'c [PoolClass]) -> Vec<&'c PoolClass> {
         let (width, number) = (self.rules.crowd.width(), self.releases + 1);
         let row = |row: &u32| (self.keys[*row as usize].unit, &self.codes[*row as usize * width..][..width]);
@@ -216,8 +216,8 @@ impl Pool<'_> {
         chosen
     }
 
-    /// Returns the rows that wait, in ascending order of their keys, and counts them. `is_new` says which of tonight's
-    /// rows are shown for the first time.
+    /// Returns the rows that wait, in ascending order of their keys, and counts them. `is_new` marks tonight's rows
+    /// that are shown for the first time.
     pub fn wait(&self, is_new: &[bool], counts: &mut NightCounts) -> Vec<WaitingRow> {
         let number = self.releases + 1;
         let rows = || self.rows.iter().copied().filter(|row| !is_new[*row as usize]);
@@ -251,12 +251,12 @@ pub struct Newcomers<'a> {
     pub codes: &'a [u64],
 }
 
-/// The end of a night, of a memory or a part of it.
+/// The result of a night, for a memory or a part of it.
 #[derive(Clone, Debug)]
 pub struct ClosedNight {
     /// Rows of the release and their classes; a new one as an index into the newcomers. Remembered rows come first.
     pub shown: Vec<(ShownRow, u64)>,
-    /// Memory for the next night. Of a part it has no rows that wait.
+    /// Memory for the next night. For a part it has no waiting rows.
     pub state: SeriesState,
     /// Counts.
     pub counts: NightCounts,
@@ -280,7 +280,7 @@ pub fn next_state(
         trail
     };
     let mut numbers = TrailNumbers::default();
-    // A block goes on in at most two: the rows that are shown, and those that are not.
+    // A block splits into at most two: the rows that are shown, and those that are not.
     let mut next_blocks: Vec<[Option<Option<u32>>; 2]> = vec![[None; 2]; state.trails.len()];
     let mut rows: Vec<RememberedRow> = Vec::with_capacity(state.rows.len());
     let mut sources: Vec<ShownRow> = Vec::with_capacity(state.rows.len());
@@ -321,7 +321,7 @@ pub fn next_state(
     ClosedNight { shown, state, counts }
 }
 
-/// The rows of one night and a memory that is not divided, before the pool has classes.
+/// The rows of one night and an undivided memory, before the pool has classes.
 #[derive(Debug)]
 pub struct OpenNight<'a> {
     state: &'a SeriesState,
@@ -392,8 +392,8 @@ fn matched(state: &SeriesState, keys: &[RowKey]) -> Vec<Option<u32>> {
     state.rows.iter().map(matching).collect()
 }
 
-/// Merges remembered rows, in ascending order of their keys, with newcomers in the same order. Returns the rows, and where the codes
-/// of each are.
+/// Merges remembered rows, in ascending order of their keys, with newcomers in the same order. Returns the rows, and the location of
+/// the codes of each.
 fn merged(
     rows: Vec<RememberedRow>,
     sources: Vec<ShownRow>,

@@ -31,7 +31,7 @@ fn code(value: u8) -> u64 {
     if value == 0 { UNCOUNTED } else { u64::from(value) }
 }
 
-/// Clusters the pool. Any clustering must be safe, also one whose classes are too small or share their values with older ones.
+/// Clusters the pool. Any clustering must be safe, even one whose classes are too small or share their values with older ones.
 fn classes_of(pool: &[u32], dice: &[u8]) -> Vec<PoolClass> {
     let mut clusters: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
     for (row, dice) in pool.iter().zip(dice.iter().cycle()) {
@@ -154,7 +154,7 @@ fn run_divided(nights: &[Night], rules: &SeriesRules) -> (Vec<BTreeMap<Row, u64>
     (releases, all_counts, memory)
 }
 
-/// Rows of a memory with their trails and since when they are gone, and their codes.
+/// Rows of a memory with their trails, the release since which they are gone, and their codes.
 type Memory = Vec<(RowKey, Vec<u64>, u64, Vec<u64>)>;
 
 fn memory(state: &SeriesState) -> Memory {
@@ -170,7 +170,7 @@ fn satisfies(rows: &BTreeSet<Row>, crowd: &Crowd) -> bool {
     people.len() >= crowd.k && values.len() >= crowd.p[0]
 }
 
-/// Everything that two releases, or all releases of a window, single out is empty or satisfies the models.
+/// Checks that every set that two releases, or all releases of a window, single out is empty or satisfies the models.
 fn check(releases: &[BTreeMap<Row, u64>], rules: &SeriesRules) {
     let class = |release: &BTreeMap<Row, u64>, class: u64| -> BTreeSet<Row> {
         release.iter().filter(|(_, of)| **of == class).map(|(row, _)| *row).collect()

@@ -2,18 +2,18 @@
 
 use rustc_hash::FxHashMap;
 
-/// Stands for "not in this release" in a trail.
+/// Sentinel for "not in this release" in a trail.
 pub const ABSENT: u64 = 0;
 
-/// A row, as a series knows it from release to release.
+/// Identity of a row across the releases of a series.
 ///
 /// `unit` is a keyed pseudonym of the unit. `content` is a keyed hash of the quasi-identifiers and sensitive values of the
-/// row, so a row that changes is another row. Equal rows of one unit must be numbered by the caller.
+/// row, so a row that changes counts as a different row. Equal rows of one unit must be numbered by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowKey {
     /// Pseudonym of the unit.
     pub unit: u128,
-    /// Hash of everything that a class of the row depends on.
+    /// Hash of everything that the class of the row depends on.
     pub content: u128,
 }
 
@@ -37,10 +37,10 @@ pub struct WaitingRow {
     pub since: u64,
 }
 
-/// What a series remembers.
+/// The memory of a series.
 ///
 /// Rows with equal *trails* (the classes that they were shown in, release by release) form a *block*. Blocks are the
-/// finest sets that anyone can single out by intersecting and subtracting classes of the remembered releases.
+/// finest sets that can be singled out by intersecting and subtracting classes of the remembered releases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesState {
     /// Number of releases so far.

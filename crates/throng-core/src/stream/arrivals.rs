@@ -1,11 +1,11 @@
-//! The rows that wait, by the order and the time of their arrival.
+//! The waiting rows, by order and time of arrival.
 
 use std::collections::VecDeque;
 
 /// Rows that have waited for all but this fraction of the limit are decided together with those that are due.
 pub const SLACK: u64 = 8;
 
-/// How long a row may wait. A limit that is `None` is never reached.
+/// Limits on how long a row may wait. A limit that is `None` is never reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DelayLimits {
     /// Number of rows that may arrive, counting the row itself, until it is due; at least 1.
@@ -22,7 +22,7 @@ struct Arrival {
     millis: u64,
 }
 
-/// The rows that wait, oldest first.
+/// The waiting rows, oldest first.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     limits: DelayLimits,

@@ -1,4 +1,4 @@
-//! Decides what becomes of each row of the buffer.
+//! Decides about each row of the buffer: release, wait or suppress.
 
 use crate::feasibility::Feasibility;
 use crate::model::Privacy;
@@ -6,15 +6,15 @@ use crate::partition::FeasibleRegions;
 use crate::survey::SUPPRESSED;
 use crate::table::Table;
 
-/// Maximum number of proposals per cell in a cycle of the local search of an emission: as many as a very large table gets. A table as
-/// small as an emission gets many times as many, and all emissions together would be searched that much longer than all of their rows
-/// in one table. On a census that lost 6 to 9 % less, in five times the time.
+/// Maximum number of proposals per cell in a cycle of the local search of an emission: as many as a very large table gets. A separate
+/// table of that size would get many times as many, and all emissions together would then be searched that much longer than all of
+/// their rows in one table. On a census that lost 6 to 9 % less, in five times the time.
 pub const EMISSION_PROPOSALS: u32 = 1;
 
-/// What becomes of the rows of a buffer. Rows are indices in the order of their arrival; each is in one of three sets.
+/// Decision about the rows of a buffer. Rows are indices in order of arrival; each is in one of three sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emission {
-    /// Rows that are released. They are anonymized together, and can satisfy the models.
+    /// Released rows. They are anonymized together, and can satisfy the models.
     pub released: Vec<u32>,
     /// Rows that can't be in a class yet, and wait.
     pub waiting: Vec<u32>,
@@ -26,7 +26,7 @@ impl Emission {
     /// Decides the rows of a buffer, of which the oldest `due` must not wait. `groups` has the group of each row, or
     /// [`SUPPRESSED`].
     ///
-    /// A row can be in a class if the rows that the limits of the columns let it share a class with satisfy the models
+    /// A row can be in a class if the rows with which column limits allow it to share a class satisfy the models
     /// together.
     pub fn of(table: &Table, groups: &[u32], privacy: &Privacy, due: usize) -> Self {
         let allowed = FeasibleRegions::of(table, privacy);

@@ -1,47 +1,49 @@
 //! Streams: when rows that arrive one after the other are released, and which of them together.
 //!
-//! Rows wait in a buffer. When the oldest of them has waited as long as it may, an *emission* decides all rows of the
-//! buffer: every row that can be in a class is released, and a row that can't waits for later rows, as long as it may, and
-//! is suppressed then. An emission is anonymized like a table of its own. There is no clock here: time comes in as a number.
+//! Rows wait in a buffer. When the oldest of them has waited as long as allowed, an *emission* decides all rows of the
+//! buffer: every row that can be in a class is released, and a row that can't waits for later rows, as long as allowed, and
+//! is then suppressed. An emission is anonymized like a separate table. There is no clock here: time is passed in as a
+//! number.
 //!
 //! # The promise
 //!
 //! Someone who knows when a row arrived, and follows the stream, learns at most in which emission the row was released. The
 //! rows of that emission with the same released values are a class of it, which satisfies every model, in distinct units
-//! where the policy names a unit. So knowing the arrival, however exactly, leaves a class.
+//! where the policy names a unit. So knowing the arrival, however exactly, still leaves a whole class.
 //!
 //! Two emissions with rows of one person are two releases that have that person in common. They are not compared with each
-//! other: that would need a memory of people, which a series of releases has ([`crate::series`]) and a stream does not.
+//! other: that would require remembering people, which a series of releases does ([`crate::series`]) and a stream does
+//! not.
 //!
 //! # Why no published box is used again
 //!
 //! CASTLE releases a row that has waited long enough in the box of a cluster that was published before [Cao 2011]. Someone who
 //! knows when that row arrived sees a single row with these labels in the emission. So the rows of an emission that use a box
 //! again would have to satisfy the models on their own. But then the smallest box around them satisfies the models too, and
-//! lies inside of the published box, which holds all of them: using the published one loses at least as much, in every
-//! column. So a box is never used again, and none is remembered.
+//! lies inside the published box, which contains all of them: using the published box loses at least as much, in every column.
+//! So a box is never used again, and none is remembered.
 //!
 //! # Why an emission releases all it can
 //!
 //! A class can't have rows of two emissions, so the more rows an emission has, the closer the rows of a class can be to each
-//! other. Releasing only the classes with rows that are due would leave fewer rows to the next emission to choose from: each
-//! class takes nine young rows along with an old one where k is 10, and the buffer is never as full again.
+//! other. Releasing only the classes with rows that are due would leave fewer rows to the next emission to choose from: with
+//! k = 10 each class takes nine recent rows along with an old one, and the buffer is never as full again.
 //!
 //! Seen as boxes in the space of the columns and time, the classes of a stream tile that space, and none lasts longer than the
-//! limit. A tile with k rows is smallest in the columns if it lasts as long as it may, which is so for every class of an emission
-//! of a full buffer. Shorter tiles that follow the rows more closely gain less than that: with half and a quarter of the limit
-//! between emissions, the loss of a census was the same and 5 % higher.
+//! limit. A tile with k rows is smallest in the columns if it lasts as long as allowed, which holds for every class of an
+//! emission of a full buffer. Shorter tiles that follow the rows more closely gain less than that: with half and a quarter of the
+//! limit between emissions, the loss of a census was the same and 5 % higher.
 //!
 //! # Bounds
 //!
 //! With a limit of rows, no more rows wait than the limit says. Rows that are nearly due are decided together with those that
-//! are, so that an emission that can't release anything is not repeated for each row that arrives: a row takes part in
-//! at most [`SLACK`] + 1 emissions.
+//! are, so an emission that can't release anything is not repeated for each arriving row: a row takes part in at most
+//! [`SLACK`] + 1 emissions.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `arrivals` | which rows are due |
-//! | `emission` | what becomes of each row of the buffer |
+//! | `emission` | the decision about each row of the buffer |
 
 mod arrivals;
 mod emission;

@@ -10,7 +10,7 @@ pub(super) enum Cardinality {
     /// Nearly every row has a distinct value. Of the values sampled by hash: those seen so far and their number of
     /// rows.
     Scattered { seen: FxHashSet<i64>, rows: usize },
-    /// Nearly every row has a distinct value, and values that repeat do no harm.
+    /// Nearly every row has a distinct value, and repeated values no longer matter.
     Settled,
     /// Values repeat: every value is looked up from now on.
     Repeated,

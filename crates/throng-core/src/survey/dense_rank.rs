@@ -23,7 +23,7 @@ pub(crate) struct DenseRanks {
 }
 
 impl DenseRanks {
-    /// Ranks values. There must be no null.
+    /// Ranks values, which must not contain nulls.
     pub(crate) fn of(values: &ArrayRef) -> Result<Self> {
         match values.data_type() {
             DataType::Int8 => Ok(of_keys::<Int8Type>(values, |value| signed(value.into()), |key| unsigned(key) as i8)),
@@ -46,7 +46,8 @@ impl DenseRanks {
     }
 }
 
-/// About as many numbers of a column are sorted at a time. Sorting takes several times the memory of the numbers.
+/// Approximate number of values of a column that are sorted at a time. Sorting takes several times the memory of the
+/// values.
 pub const SORTED_TOGETHER: usize = 1 << 20;
 
 /// Number of keys sampled per range of keys.

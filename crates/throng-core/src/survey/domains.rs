@@ -167,7 +167,7 @@ impl Domains {
                 let rule = &column.look_alikes;
                 let (codes, distinct) = sensitive_coding::codes(looked_at, rule, &column.name, &union.values, rows)?;
                 let is_unit = matches!(looked_at, SensitiveCoding::Units);
-                // A row without a unit is a unit of its own.
+                // A row without a unit counts as a separate unit.
                 let of_null = if is_unit { SINGLE } else { NULL };
                 coded.push(CodedColumn::new(index, union.numbers.clone(), &codes, of_null));
                 let numbers = match looked_at {
@@ -307,12 +307,12 @@ struct CodedColumn {
     of_null: u32,
 }
 
-/// Where the position or code of a number is found.
+/// Mapping of numbers to positions or codes.
 #[derive(Clone, Debug)]
 enum NumberCodes {
     /// For each stream, the position or code of each of its numbers.
     Known(Vec<Vec<u32>>),
-    /// Among the ranks of the chunk, after the position of the first value.
+    /// By the ranks of the chunk, offset by the position of the first value.
     Ranked { place: usize, first: u32 },
 }
 

@@ -237,7 +237,7 @@ impl Interner {
             false => take(dictionary.values(), &UInt32Array::from(used.clone()), None)?,
         };
         let codes = self.intern(&values).map_err(|error| match error {
-            // The error counts entries, but the caller needs rows.
+            // The error counts entries, but the caller needs the number of rows.
             InternError::NotFinite(entries) => {
                 let plain = cast(array, &self.data_type).map_err(InternError::Arrow);
                 plain.and_then(|plain| finite(&plain)).err().unwrap_or(InternError::NotFinite(entries))

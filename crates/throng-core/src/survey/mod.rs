@@ -73,8 +73,8 @@ impl SurveySpec {
         self.quasi.len() + self.sensitive.len()
     }
 
-    /// Returns whether the values of a column can be taken from a survey ([`Survey::take_values`]): a class shows nothing of
-    /// such a column but two of its values, and they are ordered by keys.
+    /// Returns whether the values of a column can be taken from a survey ([`Survey::take_values`]): a class shows at most
+    /// two values of such a column, and they are ordered by keys.
     pub fn has_order_keys(&self, column: usize) -> bool {
         self.quasi.get(column).is_some_and(|(quasi, data_type)| {
             let is_range = quasi.release.is_ordered() && !quasi.release.is_aggregate();
@@ -100,7 +100,7 @@ pub struct Survey {
     suppressed: u64,
 }
 
-/// What a survey of more rows would hold.
+/// Estimated contents of a survey of more rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProjectedSurvey {
     /// Number of distinct values of all columns.
@@ -141,7 +141,7 @@ impl Survey {
             let (column, data_type) = (column.name.clone(), data_type.to_string());
             return Err(CoreError::Type { column, data_type, role: "quasi-identifier" });
         }
-        // The survey sees a list as one text, which stands for its elements and for nothing else.
+        // The survey handles a list as one text, which encodes its elements and nothing else.
         for (column, data_type) in &spec.sensitive {
             let is_list = list_field(data_type).is_some();
             if column.facets.iter().any(|facet| matches!(facet, SensitiveCoding::Elements { .. }) != is_list) {
@@ -209,7 +209,7 @@ impl Survey {
             .map(|(index, codes)| codes.map_err(|error| self.spec.intern_error(index, &columns[index], error)));
         let codes = codes.collect::<Result<Vec<_>>>()?;
         self.groups.grow(&self.sizes());
-        // A row with a unique number is a group of its own.
+        // A row with a unique number forms a separate group.
         match self.interners.iter().any(Interner::are_all_own) {
             true => self.groups.append_each(&codes, rows),
             false => self.groups.count_each(&codes, rows),

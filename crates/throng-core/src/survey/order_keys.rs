@@ -1,7 +1,7 @@
 //! Numbers, dates and times as 64-bit keys of the same order.
 //!
 //! A column of such values needs no list of all of its distinct values: keys are sorted, spilled and compared without it, and
-//! a value comes back from its key.
+//! decode to their values.
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, make_array};
 use arrow::datatypes::{
@@ -37,7 +37,7 @@ pub(super) fn real(key: u64) -> f64 {
     f64::from_bits(if key >= SIGN { key ^ SIGN } else { !key })
 }
 
-/// How the values of a type become keys.
+/// How the values of a type are encoded as keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyKind {
     Signed,

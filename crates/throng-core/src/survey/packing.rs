@@ -1,7 +1,7 @@
 //! Packs tuples of numbers into 64-bit keys.
 //!
 //! Each column has as many bits as its largest number needs, and the first column has the most significant bits, so
-//! that keys have the order of their tuples. Null is all ones, as in a tuple, and sorts last.
+//! keys sort like their tuples. Null is all ones, as in a tuple, and sorts last.
 
 use crate::domain::NULL;
 

@@ -504,7 +504,7 @@ fn values_that_hardly_any_two_rows_share_are_merged_all_the_same() {
     assert!(groups == whole.groups, "rows have other groups");
 }
 
-/// What a refusal of memory asks for is computed before most rows are read.
+/// The memory that an out-of-memory error asks for is computed before most rows are read.
 #[test]
 fn a_projection_is_what_a_survey_of_more_values_holds() {
     let spec = || spec_of(&[(quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat), texts(&[]))], &[]);

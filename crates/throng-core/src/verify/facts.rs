@@ -26,18 +26,18 @@ pub(super) struct SensitiveTally {
     pub(super) counts: SymbolCounts,
     /// The total weight in units; zero without categories.
     pub(super) weight: u64,
-    /// Lists, if values are lists; `counts` has their elements then.
+    /// Lists, if values are lists; `counts` then has their elements.
     pub(super) lists: Option<ClassLists>,
 }
 
 impl SensitiveTally {
-    /// Returns the rows of which shares are taken, where they are not those of all symbols.
+    /// Returns the number of rows that shares are relative to, if it is not the sum over all symbols.
     pub(super) fn rows_of_lists(&self) -> Option<u64> {
         self.lists.as_ref().map(|lists| lists.rows)
     }
 }
 
-/// What the rows of a batch count as in one sensitive column.
+/// Symbols of the rows of a batch in one sensitive column.
 #[derive(Debug)]
 pub(super) struct ReadColumn {
     /// Symbol of each row; none for lists.
@@ -55,7 +55,7 @@ pub(super) enum SymbolCounts {
     Many(FxHashMap<u64, u64>),
 }
 
-/// The most symbols that are searched linearly.
+/// Maximum number of symbols that are searched linearly.
 const FEW: usize = 24;
 
 impl Default for SymbolCounts {
@@ -99,7 +99,7 @@ impl SymbolCounts {
         }
     }
 
-    /// Returns the rows of the most frequent symbol; zero where there is none.
+    /// Returns the rows of the most frequent symbol; zero if there is none.
     pub(super) fn most_frequent(&self) -> u64 {
         self.iter().map(|(_, rows)| rows).max().unwrap_or(0)
     }

@@ -26,7 +26,7 @@ pub struct Findings {
     /// Highest homogeneity of a class ([Truta 2007, Def. 12], with equal weights): the mean number of missing distinct
     /// values over the promises that require some.
     pub homogeneity: f64,
-    /// Checks of released categories against the values beside them, by column that shows categories.
+    /// Checks of released categories against the values next to them, by column that shows categories.
     pub labels: Vec<LabelFindings>,
 }
 
@@ -39,7 +39,8 @@ pub struct RequirementFindings {
     pub column: Option<String>,
     /// Required minimum or maximum per class; for a constraint, the number of rows that may violate it.
     pub required: Amount,
-    /// What the worst class achieves, zero for a release without rows; for a constraint, the number of violating rows.
+    /// Amount achieved by the worst class, zero for a release without rows; for a constraint, the number of violating
+    /// rows.
     pub achieved: Amount,
     /// Number of failing classes.
     pub failing_classes: u64,
@@ -75,12 +76,12 @@ pub struct Diversity {
     pub by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
-/// Findings for one column that shows categories beside values.
+/// Findings for one column that shows categories next to values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelFindings {
     /// The column.
     pub column: String,
-    /// Number of rows that show another category than that of their value.
+    /// Number of rows that show a different category from that of their value.
     pub mismatches: u64,
 }
 

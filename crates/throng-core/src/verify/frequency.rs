@@ -10,7 +10,7 @@ use crate::model::{Bound, FrequencyRequirement, GroundDistance};
 /// Tolerance for limits that are rounded fractions.
 const ROUNDING: f64 = 1e-9;
 
-/// Largest measure that is reported; no finite limit would do beyond it.
+/// Largest measure that is reported, in place of infinity.
 const BEYOND_ALL: f64 = 1e9;
 
 /// Row counts by symbol over a whole release, ascending by symbol.
@@ -59,7 +59,7 @@ pub(super) fn measure(requirement: &FrequencyRequirement, counts: &SymbolCounts,
             _ if rows == 0 => 0.0,
             GroundDistance::Equal => total_variation(counts, rows, release),
             GroundDistance::Ordered => ordered_distance(counts, rows, release),
-            // A hierarchy that is not known can't be promised.
+            // Without a hierarchy the promise can't hold.
             GroundDistance::Hierarchical => release.tree.as_ref().map_or(f64::NAN, |tree| {
                 let own: BTreeMap<u64, u64> = counts.iter().collect();
                 tree.distance((&own, rows as f64), (&release.rows, release.total()))

@@ -50,7 +50,7 @@ impl Worst {
 }
 
 impl FrequencyTotals {
-    /// Adds a complete class. `rows` are those of which shares are taken, if they are not those of all symbols.
+    /// Adds a complete class. `rows` is the number that shares are relative to, if it is not the sum over all symbols.
     pub(super) fn add(&mut self, counts: &SymbolCounts, rows: Option<u64>, requirements: &[FrequencyRequirement]) {
         self.worst.resize(requirements.len(), Worst::NOTHING);
         for (worst, requirement) in self.worst.iter_mut().zip(requirements) {

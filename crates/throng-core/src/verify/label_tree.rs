@@ -65,7 +65,7 @@ impl LabelTree {
     }
 
     fn of_labels(above: &HashMap<String, Vec<String>>) -> Self {
-        // A node is known by all labels from it to the root: a label may stand at two levels.
+        // A node is identified by all labels from it to the root, because a label may occur at two levels.
         let mut nodes: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut heights: Vec<usize> = Vec::new();
         let mut walks: Vec<(u64, Vec<usize>)> = Vec::new();

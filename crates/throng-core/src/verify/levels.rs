@@ -1,4 +1,4 @@
-//! The levels of hierarchies by rule, as a reader of the release would number them.
+//! The levels of rule-based hierarchies, as a reader of the release would number them.
 
 use chrono::{DateTime, Datelike, NaiveDate};
 
@@ -25,7 +25,7 @@ pub(super) fn downwards(rule: &LevelRule, number: f64) -> Vec<u64> {
         LevelRule::Intervals { origin, widths } => {
             let Some(finest) = widths.first() else { return Vec::new() };
             let steps = (number - origin) / finest;
-            // A number as near to a border as rounding may bring it lies on the border.
+            // A number within rounding of a border lies on the border.
             let is_single = number.fract() != 0.0 && f64::from(number as f32) == number;
             let rounding = if is_single { f64::from(f32::EPSILON) } else { ROUNDING };
             let slack = (rounding * (number.abs() + origin.abs()) / finest).min(0.01);

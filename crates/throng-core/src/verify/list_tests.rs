@@ -48,7 +48,7 @@ fn holds(promise: Promise, rows: &[Row]) -> bool {
     found.holds()
 }
 
-/// Returns the elements that count of each row of a class, with its unit. 3 counts for nothing.
+/// Returns the counted elements of each row of a class, with its unit. 3 is not counted.
 fn carried(rows: &[Row], class: u8) -> Vec<(Option<u8>, Vec<i64>)> {
     let of_class = rows.iter().filter(|row| row.0 == class);
     let counted = of_class.map(|row| {
@@ -205,7 +205,7 @@ fn an_element_that_everyone_has_is_disclosed() {
     assert!(holds(promised(1), &rows) && !holds(promised(2), &rows));
     let more: Vec<Row> = [rows, vec![row(&[1])]].concat();
     assert!(holds(promised(2), &more) && !holds(promised(3), &more));
-    // Rows that carry nothing hide no one.
+    // Rows that carry nothing do not hide anyone.
     let empty: Vec<Row> = vec![row(&[0]), row(&[]), (0, None, None), (0, Some(vec![None]), None)];
     assert!(!holds(promised(2), &empty));
 }

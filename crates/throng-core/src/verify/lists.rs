@@ -1,6 +1,6 @@
 //! Lists of one sensitive column in one class: how many elements different carriers represent, and how many carriers lack each.
 //!
-//! A carrier is a unit of privacy, or a row where there are none. See [`crate::model::ListDiversity`] for what is promised.
+//! A carrier is a unit of privacy, or a row if there are no units. See [`crate::model::ListDiversity`] for the promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,8 +75,8 @@ impl ClassLists {
     }
 }
 
-/// Lets a carrier represent one of its elements, if other carriers can be moved to other elements of theirs so that one is
-/// free: searches the nearest free element, and then moves everyone on the way to it.
+/// Lets a carrier represent one of its elements, if reassigning other carriers frees one: searches the shortest augmenting
+/// path to a free element, and reassigns all carriers along it.
 fn assign(carrier: usize, carriers: &[BTreeSet<u64>], carrier_of: &mut BTreeMap<u64, usize>) {
     let mut reached_from: BTreeMap<u64, usize> = BTreeMap::new();
     let mut queue = std::collections::VecDeque::from([carrier]);

@@ -1,7 +1,7 @@
-//! Which sensitive values a reader takes for one, and which for none.
+//! Which sensitive values look equal to a reader, and which look missing.
 //!
-//! This is the rule of the policy, written a second time: decomposed forms are compared here and composed ones where releases
-//! are made. Two texts have equal composed forms exactly if they have equal decomposed forms.
+//! An independent second implementation of the policy's rule: decomposed forms are compared here, and composed ones where
+//! releases are made. Two texts have equal composed forms exactly if they have equal decomposed forms.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use crate::look_alikes::LookAlikeRule;
 
-/// First and last character of each range of characters that a reader does not see.
+/// First and last character of each range of invisible characters.
 const UNSEEN: [(u32, u32); 9] = [
     (0x00ad, 0x00ad),
     (0x034f, 0x034f),
@@ -22,13 +22,13 @@ const UNSEEN: [(u32, u32); 9] = [
     (0xfeff, 0xfeff),
 ];
 
-/// What the values of a column count as; by default each as itself.
+/// How the values of a column are counted; by default each as itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CountedText {
     merges: bool,
-    /// Forms of the texts that count for nothing.
+    /// Forms of the texts that are not counted.
     missing: HashSet<String>,
-    /// Numbers that count for nothing.
+    /// Numbers that are not counted.
     missing_numbers: Vec<f64>,
 }
 
@@ -48,7 +48,7 @@ impl CountedText {
         Some(Self { merges, missing: rule.missing.iter().map(form).collect(), missing_numbers })
     }
 
-    /// Returns the form by which a text counts; `None` if it counts for nothing.
+    /// Returns the form as which a text is counted; `None` if it is not counted.
     pub(super) fn form(&self, text: &str) -> Option<String> {
         let form = if self.merges { seen(text) } else { text.to_owned() };
         let is_number = || form.parse().is_ok_and(|number: f64| self.missing_numbers.contains(&number));
@@ -56,7 +56,7 @@ impl CountedText {
         (!is_missing).then_some(form)
     }
 
-    /// Returns the form by which a label of a hierarchy counts.
+    /// Returns the form as which a label of a hierarchy is counted.
     pub(super) fn form_of_label(&self, label: &str) -> String {
         if self.merges { seen(label) } else { label.to_owned() }
     }

@@ -65,7 +65,7 @@ pub enum VerifyError {
     /// Numbers are required of a column that has none.
     #[error("column `{0}` has neither numbers nor dates, so that its order, bands and range can't be checked")]
     NoNumbers(String),
-    /// Something is required of a column of lists that has no meaning for lists.
+    /// A requirement on a column of lists has no meaning for lists.
     #[error(
         "column `{0}` has lists, for which only p and max_share have a meaning; leave away what else is required of it"
     )]
@@ -109,12 +109,12 @@ struct EndedClasses {
 struct SensitiveCheck {
     values: ColumnReader,
     are_categories: bool,
-    /// Index of the column, if it has lists; `values` reads their elements then.
+    /// Index of the column, if it has lists; `values` then reads their elements.
     lists: Option<usize>,
     labels: Option<CategoryLabels>,
 }
 
-/// The column that shows categories beside values, and its mismatches.
+/// The column that shows categories next to values, and its mismatches.
 #[derive(Debug)]
 struct CategoryLabels {
     reader: ColumnReader,
@@ -245,7 +245,7 @@ impl Verifier {
         }
     }
 
-    /// Returns the memory of the classes, in bytes, about.
+    /// Returns the approximate memory of the classes, in bytes.
     pub fn size(&self) -> usize {
         let key_bytes = self.classes.keys().next().map_or(0, |key| key.len());
         let class = size_of::<(Box<[u8]>, ClassFacts)>() + 1;
@@ -254,7 +254,7 @@ impl Verifier {
         self.classes.capacity() * class + self.classes.len() * (key_bytes + tallies) + ended
     }
 
-    /// Merges a verifier of the same promise that has seen other rows.
+    /// Merges a verifier of the same promise over other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
@@ -367,7 +367,7 @@ impl SensitiveCheck {
         Ok(Self { values, are_categories: true, lists: None, labels })
     }
 
-    /// Returns what each row counts as.
+    /// Returns the symbol of each row.
     fn read(&mut self, batch: &RecordBatch) -> Result<ReadColumn, VerifyError> {
         if let Some(index) = self.lists {
             return self.read_lists(batch.column(index));

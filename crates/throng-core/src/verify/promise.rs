@@ -22,7 +22,7 @@ pub struct Promise {
     pub sensitive: Vec<SensitivePromise>,
     /// Constraints on the generalization of quasi-identifiers.
     pub limits: Vec<LimitPromise>,
-    /// Column with the units of privacy, if k and p count units. It accompanies the release and is not part of it.
+    /// Column with the units of privacy, if k and p count units. It accompanies the release but is not part of it.
     pub unit: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct SensitivePromise {
     pub alpha: Option<f64>,
     /// Requirements on the frequencies of values.
     pub frequencies: Vec<FrequencyRequirement>,
-    /// Which values count as one or for nothing, besides those that the reading says. Does not apply to categories.
+    /// Which values count as equal and which are not counted, in addition to the reading. Does not apply to categories.
     pub look_alikes: LookAlikeRule,
 }
 
@@ -53,12 +53,12 @@ pub enum SensitiveReading {
     /// Values below a protected value count as that value [Truta 2007, Def. 4 to 6]: maps the text of each value to
     /// that of its strong ancestor. Values that are missing from the map do not count.
     Strong(Arc<HashMap<String, String>>),
-    /// Values under a protected label of a hierarchy by rule count as the highest one; others by themselves.
+    /// Values under a protected label of a rule-based hierarchy count as the highest one; others by themselves.
     StrongByRule(ProtectedLabels),
     /// Each value counts by itself, and values have the distances of a hierarchy: maps the text of each value to the
     /// labels above it, from its parent to the root. Values that are missing from the map do not count.
     Leaves(Arc<HashMap<String, Vec<String>>>),
-    /// Each value counts by itself, and values have the distances of a hierarchy by rule.
+    /// Each value counts by itself, and values have the distances of a rule-based hierarchy.
     Levels(LevelRule),
     /// Values count as their category [Sun 2008, Def. 4].
     Categories {
@@ -69,7 +69,7 @@ pub enum SensitiveReading {
         rules: CategoryRules,
         /// Number of categories.
         count: u32,
-        /// Column that shows the category beside the value, if there is one.
+        /// Column that shows the category next to the value, if there is one.
         labels: Option<LabelColumn>,
     },
     /// Each number counts by itself, and numbers are ordered; dates and times are days since 1970.
@@ -81,24 +81,24 @@ pub enum SensitiveReading {
 /// Categories of values that are not listed one by one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CategoryRules {
-    /// Beginnings of texts; the longest that fits decides.
+    /// Prefixes of texts; the longest match decides.
     pub prefixes: Arc<[(String, u32)]>,
-    /// Bands of numbers and dates, for what has no prefix. No two overlap.
+    /// Bands of numbers and dates, for values without a matching prefix. No two overlap.
     pub bands: Arc<[(ValueBand, u32)]>,
 }
 
-/// What the protected labels of a hierarchy by rule stand for.
+/// The values that the protected labels of a rule-based hierarchy stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProtectedLabels {
     /// Texts that begin with one of these, or look as if they did.
     Prefixes(Arc<[String]>),
     /// Texts that end with one of these, or look as if they did.
     Suffixes(Arc<[String]>),
-    /// Numbers, or days since 1970. Two ranges are disjoint, or one is a part of the other.
+    /// Numbers, or days since 1970. Two ranges are disjoint, or one contains the other.
     Ranges(Arc<[ValueBand]>),
 }
 
-/// Levels of a hierarchy by rule, from fine to coarse, below the root.
+/// Levels of a rule-based hierarchy, from fine to coarse, below the root.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LevelRule {
     /// One more character is hidden at each level, and at the root as many as the longest value has.
@@ -114,7 +114,7 @@ pub enum LevelRule {
     DateParts(Arc<[DatePart]>),
 }
 
-/// A column that shows the category of the value beside it. A row whose value has no category must show null.
+/// A column that shows the category of the value next to it. A row whose value has no category must show null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelColumn {
     /// Released name of the column.
@@ -174,7 +174,7 @@ impl SensitivePromise {
         }
     }
 
-    /// Returns the promise about a column of lists, if it has a meaning for those.
+    /// Returns the promise for a column of lists, if it is meaningful for lists.
     pub(super) fn of_lists(self) -> Option<Self> {
         let is_defined = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::MaxShare(_));
         let is_plain = matches!(self.reading, SensitiveReading::Values | SensitiveReading::Elements);

@@ -45,7 +45,7 @@ pub(super) struct ColumnReader {
 /// Number of cache slots, as a power of two.
 const RECENT_BITS: u32 = 10;
 
-/// The most values whose symbols are cached.
+/// Maximum number of values whose symbols are cached.
 const MAX_KNOWN: usize = 1 << 16;
 
 /// How values map to symbols.
@@ -55,10 +55,10 @@ pub(super) enum Meaning {
     Itself,
     /// By text.
     Text(TextMeaning),
-    /// By number, or by the band of the number if there are borders. Symbols are ordered as the numbers. The rule has the
-    /// values that count for nothing.
+    /// By number, or by the band of the number if there are borders. Symbols are ordered like the numbers. The rule has
+    /// the values that are not counted.
     Number(Option<Arc<[f64]>>, Option<CountedText>),
-    /// By the widest range that has the number, or by number. The rule has the values that count for nothing.
+    /// By the widest range that contains the number, or by number. The rule has the values that are not counted.
     Range(Arc<[ValueBand]>, Option<CountedText>),
     /// By category number, below the given number of categories, of numbers and dates: by text if that has a category, and
     /// otherwise by band.
@@ -74,7 +74,7 @@ pub(super) enum TextMeaning {
     Strong(Arc<HashMap<String, String>>, Option<CountedText>),
     /// By value: the symbol is a hash of its text.
     Leaf(Arc<HashMap<String, Vec<String>>>),
-    /// By what it begins or ends with, the shortest first, or by its form.
+    /// By prefix or suffix, the shortest match first, or by its form.
     Affix { side: MaskSide, affixes: Vec<String>, rule: CountedText },
     /// By value: the symbol is a hash of its text. Values that the rule leaves out do not count.
     Mask(MaskSide, CountedText),
@@ -125,7 +125,7 @@ impl Meaning {
 }
 
 impl TextMeaning {
-    /// Counts texts by what they begin or end with.
+    /// Counts texts by prefix or suffix.
     fn affix(side: MaskSide, affixes: &[String], rule: Option<CountedText>) -> Self {
         let rule = rule.unwrap_or_default();
         let mut affixes: Vec<String> = affixes.iter().map(|affix| rule.form_of_label(affix)).collect();
@@ -317,19 +317,19 @@ fn precision(data_type: &DataType) -> f64 {
     }
 }
 
-/// Returns the symbol of the widest range that has a number, or of the number. A number as near to a border as its rounding may
-/// bring it lies on the border.
+/// Returns the symbol of the widest range that has a number, or of the number. A number within rounding of a border lies on the
+/// border.
 fn symbol_of_range(number: f64, ranges: &[ValueBand], precision: f64) -> u64 {
     let reaches = |border: f64| number >= border || border - number <= precision * (number.abs() + border.abs());
     let around = ranges.iter().zip(1..).filter(|(range, _)| reaches(range.from) && !reaches(range.below));
     match around.max_by(|(one, _), (other, _)| (one.below - one.from).total_cmp(&(other.below - other.from))) {
-        // No number has the bits of NaN.
+        // NaN payloads can't collide with numbers.
         Some((_, place)) => (f64::NAN.to_bits() | 1 << 63) + place,
         None => symbol_of_number(number, &None),
     }
 }
 
-/// Caches the symbol of a value, as long as there are few.
+/// Caches the symbol of a value, unless the cache is full.
 fn remember(known: &mut FxHashMap<Box<[u8]>, Option<u64>>, value: &[u8], symbol: Option<u64>) {
     if known.len() < MAX_KNOWN {
         known.insert(value.into(), symbol);
@@ -373,8 +373,8 @@ pub(super) fn number_of_symbol(symbol: u64) -> f64 {
     f64::from_bits(if symbol >> 63 == 1 { symbol & !(1 << 63) } else { !symbol })
 }
 
-/// Normalizes -0.0 to 0.0, and NaN to null, which counts for nothing: counted as distinct, they would overstate the diversity of
-/// a class.
+/// Normalizes -0.0 to 0.0, and NaN to null, which is not counted: counted as distinct, they would overstate the diversity of a
+/// class.
 fn as_read(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float16 => {

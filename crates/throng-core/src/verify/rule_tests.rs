@@ -1,5 +1,5 @@
-//! Hierarchies by rule and categories by prefix and band: the verifier against the codes that the algorithms use, and against
-//! counts by hand.
+//! Rule-based hierarchies, and categories by prefix and band: the verifier against the codes that the algorithms use, and
+//! against counts by hand.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn fewest(classes: &[u8], codes: &[u32]) -> u64 {
     present.into_iter().map(distinct).min().unwrap_or(0)
 }
 
-/// A column with a hierarchy by rule that fits it, and labels of the hierarchy.
+/// A column with a rule-based hierarchy that fits it, and labels of the hierarchy.
 fn column() -> impl Strategy<Value = (ArrayRef, HierarchySpec, Vec<String>)> {
     let texts = prop::collection::vec("[aAbB]{1,4}", 4..20)
         .prop_map(|texts| Arc::new(StringArray::from_iter_values(texts)) as ArrayRef);

@@ -1,6 +1,6 @@
 //! Units of privacy in one class: how many there are, and how many values different units carry.
 
-/// Units of one class. A row without a unit is a unit of its own.
+/// Units of one class. A row without a unit counts as a separate unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClassUnits {
     named: DistinctItems<u64>,
@@ -112,12 +112,12 @@ struct Matching<'a> {
     units_of: &'a [Vec<usize>],
     /// The symbol that each unit is matched with.
     symbol_of: Vec<Option<usize>>,
-    /// Units that the present augmenting path has seen.
+    /// Units that the current augmenting path has visited.
     is_seen: Vec<bool>,
 }
 
 impl Matching<'_> {
-    /// Returns the size of a largest matching.
+    /// Returns the size of a maximum matching.
     fn size(&mut self) -> u64 {
         let mut size = 0;
         for symbol in 0..self.units_of.len() {
@@ -128,11 +128,11 @@ impl Matching<'_> {
         size
     }
 
-    /// Gives a symbol a unit that carries it, moving other symbols to other units where needed. Returns whether that is
+    /// Assigns a symbol to a unit that carries it, reassigning other symbols where needed. Returns whether that is
     /// possible.
     fn place(&mut self, symbol: usize) -> bool {
         let units_of = self.units_of;
-        // Free units first: most symbols find one, and no path is longer than it has to be.
+        // Free units first: most symbols find one, and augmenting paths stay short.
         let free = units_of[symbol].iter().find(|unit| self.symbol_of[**unit].is_none());
         if let Some(unit) = free {
             self.symbol_of[*unit] = Some(symbol);

@@ -153,7 +153,7 @@ fn equal_entries_of_a_dictionary_are_one_value() {
 #[test]
 fn numbers_that_read_the_same_are_one_sensitive_value() {
     let odd_nan = f64::from_bits(f64::NAN.to_bits() | 1);
-    // What is not a number is no value.
+    // NaN is not counted as a value.
     for (pair, values) in [([0.0, -0.0], 1), ([f64::NAN, odd_nan], 0), ([f64::NAN, 1.0], 1)] {
         let column: ArrayRef = Arc::new(Float64Array::from(pair.to_vec()));
         let found = findings(promise(&["q"], &["s"], 2, 2), &[batch(&[("q", ints(&[1, 1])), ("s", column)])]);

@@ -34,7 +34,7 @@ pub enum CodecError {
     /// The input plan lacks a column that the operator reads.
     #[error("the plan below AnonymizeExec has no column `{0}` of the type that the policy was bound to")]
     Column(String),
-    /// Policy and input yield another release schema than the plan was made for.
+    /// Policy and input yield a different release schema from the one that the plan was made for.
     #[error("the anonymized table has other columns here than where the plan was made")]
     Schema,
 }

@@ -36,7 +36,7 @@
 //! # Functions
 //!
 //! Functions are encoded by name and looked up in the registry of the decoding session, which must have them
-//! registered. None of Throng's functions has state of its own.
+//! registered. None of Throng's functions has state.
 
 mod delegate;
 mod envelope;

@@ -63,8 +63,8 @@ fn decode(message: &AnonymizerMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Res
 }
 
 /// Returns the schema that the policy was bound to, with the types of the columns that are read replaced by those of
-/// the child. The child may be replanned with other arrays for the same values, such as plain strings instead of views,
-/// which yields the same release.
+/// the child. The child may be replanned with a different array type for the same values, such as plain strings instead
+/// of views, which yields the same release.
 fn as_it_arrives(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecError> {
     let mut fields: Vec<Arc<Field>> = written.input_schema().fields().to_vec();
     for column in written.columns_read() {

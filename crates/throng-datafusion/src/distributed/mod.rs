@@ -10,7 +10,7 @@
 //!  third query     files ─► by class ─► verify ─► counts
 //! ```
 //!
-//! All of them are chains of [`Task`]s over an input ([`TaskTable`]), executed by any DataFusion session, local or
+//! A job is a chain of [`Task`]s over an input ([`TaskTable`]), executed by any DataFusion session, local or
 //! distributed. The state that tasks share is the [`ReleasePlan`]. It is computed once, from groups alone, by the code
 //! that forms classes in a single process, and broadcast through the object store. Rows are not shuffled before it
 //! exists.

@@ -1,4 +1,4 @@
-//! PartDomains of a table whose parts are clustered by separate tasks.
+//! The plan of a table whose parts are clustered by separate tasks: the domains and totals that the parts share.
 //!
 //! ```text
 //!  outliner ─► sketch: domains       on the store

@@ -25,7 +25,7 @@ impl ClassKeys {
         Ok(Self { rows, types })
     }
 
-    /// Returns the key of each row. Null is a value of its own.
+    /// Returns the key of each row. Null counts as a separate value.
     pub(super) fn of(&self, columns: &[ArrayRef]) -> Result<Rows> {
         let compared = columns.iter().zip(&self.types).map(|(column, compared)| as_compared(column, compared));
         Ok(self.rows.convert_columns(&compared.collect::<Result<Vec<_>>>()?)?)

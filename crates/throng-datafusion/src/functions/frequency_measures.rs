@@ -11,7 +11,7 @@ pub(super) enum ClassMeasure {
     Entropy,
     /// Rows of the most frequent value over those from the `l`-th most frequent on.
     RatioToTail {
-        /// The l, at least 1.
+        /// The parameter l, at least 1.
         l: usize,
     },
     /// Earth mover's distance from the values of all rows.

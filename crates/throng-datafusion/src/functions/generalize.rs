@@ -142,7 +142,7 @@ impl ScalarUDFImpl for GeneralizeFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        // Another process or library passes a literal once per row. That it is one was checked when the query was planned.
+        // Another process or library may expand a literal to one value per row. Planning has checked that it is a literal.
         let literal = |index: usize| match args.args.get(index) {
             Some(ColumnarValue::Scalar(literal)) => Some(literal.clone()),
             Some(ColumnarValue::Array(literals)) => ScalarValue::try_from_array(literals, 0).ok(),

@@ -14,7 +14,7 @@ use super::class_keys::{ClassKeys, check_arguments, check_modifiers, count, keys
 /// The aggregate `k_anonymity(q1, q2, ...)`.
 ///
 /// Rows with equal values in the given columns form a class. Returns the size of the smallest class, and null if there
-/// are no rows. A table is k-anonymous for every k up to the result. Null is a value of its own.
+/// are no rows. A table is k-anonymous for every k up to the result. Null counts as a separate value.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct KAnonymityFunction {
     signature: Signature,

@@ -39,7 +39,7 @@ impl TableFunctionImpl for PrivacyCheckFunction {
     }
 }
 
-/// What a policy promises, and its portable text.
+/// The promise of a policy, and its portable text.
 #[derive(Debug)]
 pub(crate) struct CheckedPolicy {
     text: String,

@@ -22,7 +22,7 @@ use crate::verification::Verification;
 
 /// `model` of a column that the policy does not release.
 const NOT_RELEASED: &str = "not released";
-/// `model` of category labels that are released beside values.
+/// `model` of category labels that are released next to values.
 const LABELS: &str = "category labels";
 
 /// Returns the schema of the findings.

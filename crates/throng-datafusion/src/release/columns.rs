@@ -13,7 +13,7 @@ use crate::AnonymizeError;
 pub(super) enum KeptColumn {
     /// Keys of a global dictionary.
     Numbers(ArrayRef),
-    /// The arrays of the batches, as they came: a value is copied once, when a row is released.
+    /// The original arrays of the batches: a value is copied once, when its row is released.
     Pieces(Vec<ArrayRef>),
 }
 
@@ -41,7 +41,7 @@ impl KeptColumn {
         Ok(Self::Pieces(pieces))
     }
 
-    /// Whether values may have views beside the memory of their batches.
+    /// Whether values may need views in addition to the memory of their batches.
     pub(super) fn is_scattered(&self) -> bool {
         let is_flat = |kind: &DataType| kind.is_primitive() || *kind == DataType::Boolean;
         matches!(self, Self::Pieces(pieces) if !pieces.iter().all(|piece| is_flat(piece.data_type())))

@@ -21,7 +21,8 @@ pub(crate) enum Form {
     Plain,
     /// Dictionary-encoded where possible, with one dictionary shared by all batches.
     Compact,
-    /// String views. A batch has no byte of a string that none of its rows has: consumers may write its buffers as they are.
+    /// String views. Buffers hold no byte of a string that no row of the batch has, since consumers may write buffers
+    /// unchanged.
     Views,
 }
 
@@ -112,7 +113,8 @@ impl ReleasedLabels {
                 ReleasedFrom::Kept(column) => match &self.strings[column] {
                     Some(strings) => (kept(column)?, strings),
                     None if form == Form::Views => {
-                        // Kept views share buffers with rows of other batches, and strings have what their rows have.
+                        // Copies first: pass-through views share buffers with rows of other batches, plain strings hold
+                        // only their own rows.
                         let plain = in_type(kept(column)?, self.schema.field(place).data_type())?;
                         return in_type(plain, field.data_type());
                     }

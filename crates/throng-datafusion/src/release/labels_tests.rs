@@ -70,7 +70,7 @@ async fn views_have_the_same_rows_and_no_byte_of_other_rows() {
                     assert!(!String::from_utf8_lossy(buffer).contains("without an age"));
                 }
             }
-            // A string of many rows is there once.
+            // A string that many rows have is stored once.
             let illness = batch.column(1).as_string_view();
             assert!(illness.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>() < 5 * 50);
             first += batch.num_rows();

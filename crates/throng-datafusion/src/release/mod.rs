@@ -332,8 +332,8 @@ impl Release {
         self.stream_with_units(batch_rows, ahead).map(|batch| batch.and_then(without_unit)).boxed()
     }
 
-    /// Like [`Release::stream`], with strings as views: a string that many rows have is in memory once per batch. No buffer has
-    /// a byte of a string that no row of its batch has.
+    /// Like [`Release::stream`], with strings as views: a string that many rows have is in memory once per batch. Buffers hold
+    /// no byte of a string that no row of the batch has.
     pub fn stream_of_views(
         self: &Arc<Self>,
         batch_rows: usize,
@@ -380,10 +380,11 @@ impl Release {
 /// Name of the resource in the out-of-memory error.
 const STRINGS: &str = "the distinct strings of the columns that are kept";
 
-/// Size of a batch of the release, about: wide rows make batches of fewer rows.
+/// Approximate size of a released batch: batches of wide rows have fewer rows.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Returns how many rows of this mean size have about this size together. Rounded down to what writers take at a time.
+/// Returns the number of rows of this mean size that together have about this size, rounded down to the batch
+/// granularity of writers.
 fn rows_within(bytes: usize, row_bytes: usize) -> usize {
     const TOGETHER: usize = 8 << 10;
     match bytes / row_bytes.max(1) {

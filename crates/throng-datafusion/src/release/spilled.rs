@@ -36,7 +36,7 @@ use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
 use crate::spill_buffer::BufferedBatches;
 
-/// Maximum size of a bucket: the memory for rows divided by the first number, and at most the second.
+/// Maximum size of a bucket: the memory for rows divided by `BUCKET_SHARE`, and at most `BUCKET_BYTES`.
 const BUCKET_SHARE: usize = 4;
 const BUCKET_BYTES: usize = 64 << 20;
 
@@ -137,8 +137,8 @@ impl SpilledRows {
     }
 }
 
-/// Distributes the rows of a table that is cut into parts to these. The number of a row is that of its group among those
-/// that were routed to the part, in order of arrival.
+/// Distributes the rows of a table that is cut into parts to its parts. The number of a row is the index of its group
+/// among those that were routed to the part, in order of arrival.
 fn rows_of_parts(
     snapshot: Snapshot,
     parts: &GroupsInParts,

@@ -1,4 +1,4 @@
-//! The rows of a stream that wait.
+//! The waiting rows of a stream.
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{concat_batches, take_record_batch};
@@ -28,7 +28,7 @@ impl RowBuffer {
         Self { arrivals: Arrivals::new(limits), schema, batches: Vec::new(), reservation }
     }
 
-    /// Adds rows that arrive at `now`, up to the first that makes another one due. Returns the rest.
+    /// Adds rows that arrive at `now`, up to the first one that makes an older row due. Returns the rest.
     pub(super) fn push(&mut self, batch: RecordBatch, now: u64) -> Result<Option<RecordBatch>, AnonymizeError> {
         let room = self.arrivals.room().map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
         let added = room.min(batch.num_rows());
@@ -61,7 +61,7 @@ impl RowBuffer {
     }
 }
 
-/// Returns the memory of the rows of a batch, which may be a small part of what its buffers hold.
+/// Returns the memory of the rows of a batch, which may be a small slice of its buffers.
 fn rows_size(batch: &RecordBatch) -> usize {
     let size =
         |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_array_memory_size());

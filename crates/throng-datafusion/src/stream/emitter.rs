@@ -33,7 +33,7 @@ pub(super) struct StreamEmitter {
     buffer: RowBuffer,
     /// Rows that have been read and not yet added to the buffer.
     rest: Option<RecordBatch>,
-    /// The emission that is being given out.
+    /// The emission whose batches are being returned.
     current: Option<Batches>,
     is_ended: bool,
     suppressed: u64,
@@ -45,7 +45,7 @@ pub(super) struct StreamEmitter {
 /// Makes the releases of emissions.
 #[derive(Clone)]
 struct EmissionMaker {
-    /// With the search of an emission, and without a limit of suppressed rows, which is checked over the whole stream.
+    /// Uses the search settings of emissions, and no suppression limit, which is checked over the whole stream.
     anonymizer: Arc<Anonymizer>,
     workspace: Resources,
     batch_rows: usize,
@@ -72,14 +72,14 @@ impl StreamCounts {
     }
 }
 
-/// What ended the wait for rows.
+/// The event that ended the wait for rows.
 enum NextInput {
     Rows(RecordBatch),
     Deadline,
     End,
 }
 
-/// Rows of an emission, decided.
+/// Rows of an emission and the decision about each.
 struct DecidedRows {
     emission: Emission,
     /// Group of each row, or [`SUPPRESSED`].
@@ -183,8 +183,8 @@ impl StreamEmitter {
         Ok(next?.map_or(NextInput::End, NextInput::Rows))
     }
 
-    /// Decides the rows that wait when the input has ended. If no row was decided before, they are the whole table, and
-    /// are released or refused like one.
+    /// Decides the waiting rows when the input has ended. If no row was decided before, they are the whole table, and
+    /// are released or refused as one.
     async fn flush(&mut self) -> Result<Option<Batches>, AnonymizeError> {
         let waiting = self.buffer.arrivals.waiting();
         if self.buffer.arrivals.arrived() != waiting as u64 {
@@ -197,7 +197,7 @@ impl StreamEmitter {
         Ok(Some(self.give(release)))
     }
 
-    /// Decides the rows that wait, of which the oldest `due` must not wait longer.
+    /// Decides the waiting rows, of which the oldest `due` must not wait longer.
     async fn emit(&mut self, due: usize) -> Result<Option<Batches>, AnonymizeError> {
         let rows = self.buffer.rows()?;
         let maker = self.maker.clone();
@@ -205,7 +205,7 @@ impl StreamEmitter {
         let release = match chosen {
             None => None,
             Some(chosen) => match maker.release(chosen).await {
-                // Frequencies are compared with those of all rows of an emission, of which some may wait.
+                // Frequencies are compared with those of all rows of the emission, some of which may keep waiting.
                 Err(error) if error.shortfalls().is_some() => {
                     emission = Emission::nothing(&groups, due);
                     None
@@ -254,7 +254,7 @@ impl EmissionMaker {
         tokio::task::spawn_blocking(decide).await.map_err(|_| AnonymizeError::Task)?
     }
 
-    /// Anonymizes rows as a table of their own, and verifies the release.
+    /// Anonymizes rows as a separate table, and verifies the release.
     async fn release(&self, rows: RecordBatch) -> Result<Arc<Release>, AnonymizeError> {
         let (schema, seed) = (rows.schema(), self.anonymizer.content_seed());
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(rows)])));

@@ -36,22 +36,22 @@ use crate::single_input_methods;
 ///        ▼ batches, in canonical order within an emission
 /// ```
 ///
-/// The classes of an emission satisfy the models on their own; see [`throng_core::stream`]. The order of the rows within an
-/// emission says nothing about the order of their arrival.
+/// The classes of an emission satisfy the models on their own; see [`throng_core::stream`]. The order of rows within an
+/// emission reveals nothing about their order of arrival.
 ///
 /// # Barrier
 ///
-/// As for [`AnonymizeExec`](crate::AnonymizeExec), nothing above this node is evaluated below it, and it enters a query only
-/// through [`AnonymizedStreamTable`](super::AnonymizedStreamTable). A limit above it ends the stream early, which drops rows
-/// of emissions that were released as a whole.
+/// As with [`AnonymizeExec`](crate::AnonymizeExec), nothing above this node is evaluated below it, and it enters a query
+/// only through [`AnonymizedStreamTable`](super::AnonymizedStreamTable). A limit above it ends the stream early, which drops
+/// rows of emissions that were released as a whole.
 ///
 /// # Execution
 ///
 /// A node, and every copy of it, is executed once. Rows that are read again may arrive in another order and with other
 /// rows, and be released in other classes; two releases of a row disclose more than one.
 ///
-/// Time is that of the process. It passes while the stream is polled: a consumer that does not ask for rows is not given any.
-/// Dropping the stream cancels its work, also in other threads. Rows that wait then are not released.
+/// Time is measured by the process, and delays are checked while the stream is polled: without polling nothing is emitted.
+/// Dropping the stream cancels its work, also on other threads. Rows that are still waiting are not released.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ impl AnonymizeStreamExec {
         Self::sharing(anonymizer, input, Arc::default())
     }
 
-    /// Creates an operator that shares with others that the stream was read.
+    /// Creates an operator that shares its already-read flag with others.
     pub(super) fn sharing(
         anonymizer: Arc<Anonymizer>,
         input: Arc<dyn ExecutionPlan>,

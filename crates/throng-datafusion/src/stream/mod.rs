@@ -1,4 +1,4 @@
-//! The release of a stream: rows leave while others still arrive.
+//! The release of a stream: rows are emitted while others still arrive.
 //!
 //! ```text
 //!  input, one partition ─► RowBuffer ─ the oldest row is due, or the end ─► Emission ─► Release ─► verify ─► batches

@@ -39,7 +39,7 @@ fn rows_delay(rows: usize) -> String {
     format!("series.max_delay = {{ rows = {rows} }}")
 }
 
-/// Returns rows of which every person has about two. `note` numbers them.
+/// Returns about two rows per person. `note` numbers them.
 fn people(rows: i64) -> RecordBatch {
     let mut state: u64 = 11;
     let mut below = |end: u64| {
@@ -90,17 +90,18 @@ fn notes(batch: &RecordBatch) -> Vec<i64> {
     batch.column_by_name("note").unwrap().as_primitive::<Int64Type>().values().to_vec()
 }
 
-/// Counts of the class of a row, as someone sees it who has the emission and knows everything but the secret of the row.
+/// Counts of the class of a row, as seen by someone who has the emission and knows everything except the sensitive value
+/// of the row.
 #[derive(Default)]
 struct SeenClass {
     rows: usize,
     persons: HashSet<i64>,
-    /// Sensitive values, with the persons that carry each.
+    /// Sensitive values, with the people that carry each.
     carriers: HashMap<String, HashSet<i64>>,
 }
 
-/// Attacks emissions from their values alone: in each, the rows with equal labels are counted. `note` gives the attacker which
-/// person a row belongs to, and so what no release should disclose.
+/// Attacks emissions from their values alone: in each, the rows with equal labels are counted. `note` tells the attacker which
+/// person a row belongs to, which no release should disclose.
 fn attack(input: &RecordBatch, emissions: &[RecordBatch], k: usize, p: usize, counts_persons: bool) {
     let person_of = input.column_by_name("person").unwrap().as_primitive::<Int64Type>();
     let number_of = input.column_by_name("note").unwrap().as_primitive::<Int64Type>();
@@ -180,7 +181,7 @@ async fn the_order_of_arrival_within_an_emission_leaves_no_trace() {
 
 #[tokio::test]
 async fn rows_that_no_class_takes_wait_and_are_suppressed_at_their_limit() {
-    // The last 300 rows are of one person, and no class of five persons can be made of them.
+    // The last 300 rows belong to one person, so no class of five people can be formed from them.
     let mut rows = people(400);
     let persons = Int64Array::from_iter_values((0..400).map(|row| if row < 100 { row } else { -1 }));
     let mut columns = rows.columns().to_vec();
@@ -310,7 +311,8 @@ async fn odd_streams_are_handled() {
     for (privacy, rows, delay) in [("k = 2", 1, 10), ("k = 5\np = 2", 9, 3), ("k = 200\np = 2", 200, 50)] {
         let error = emissions(table(&people(rows), 8), policy(privacy, &rows_delay(delay))).await;
         let released = error.map(|batches| batches.iter().map(RecordBatch::num_rows).sum::<usize>());
-        // What ends before a row is due is refused like a table; what is due before that is suppressed.
+        // An input that ends before a row is due is refused like a table; rows that were due before that are
+        // suppressed.
         assert!(matches!(released, Ok(0) | Err(_)), "{privacy}: {released:?}");
         assert_eq!(released.is_err(), rows < delay as i64, "{privacy}");
     }

@@ -20,7 +20,7 @@ pub(super) struct LogAction {
     pub(super) checkpoint_metadata: Option<serde::de::IgnoredAny>,
 }
 
-/// Versions and features that a reader and a writer must know.
+/// Versions and features that a reader and a writer must support.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeltaProtocol {

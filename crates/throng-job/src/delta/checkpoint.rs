@@ -15,8 +15,8 @@ use crate::error::JobError;
 use crate::input::{FileInput, InputFile, JobInput};
 use crate::store_path::StorePath;
 
-/// Actions of a checkpoint that are read, with their fields; all fields of an action without any. Statistics are as large as all
-/// else together, and not needed.
+/// The checkpoint actions that are read, with the fields needed; an action with an empty list is read whole. Statistics are as
+/// large as everything else together, and not needed.
 const READ: [(&str, &[&str]); 6] = [
     ("protocol", &[]),
     ("metaData", &["id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"]),
@@ -26,7 +26,7 @@ const READ: [(&str, &[&str]); 6] = [
     ("checkpointMetadata", &["version"]),
 ];
 
-/// Returns the actions of the parts of a checkpoint. The files are checked as those of an input are.
+/// Returns the actions of the parts of a checkpoint. The files are validated like those of an input.
 pub(super) async fn read_checkpoint(
     session: &SessionContext,
     table: &StorePath,
@@ -52,7 +52,7 @@ pub(super) async fn read_checkpoint(
     Ok(actions)
 }
 
-/// Writes rows of a checkpoint as the lines of an entry.
+/// Converts rows of a checkpoint to the lines of an entry.
 fn lines(batch: &RecordBatch) -> Option<Vec<u8>> {
     let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -68,7 +68,7 @@ fn lines(batch: &RecordBatch) -> Option<Vec<u8>> {
     Some(writer.into_inner())
 }
 
-/// Returns an action with these fields only, as far as it has them.
+/// Returns an action with only these fields, where present.
 fn fields_of(action: &StructArray, names: &[&str]) -> ArrayRef {
     if names.is_empty() {
         return Arc::new(action.clone());

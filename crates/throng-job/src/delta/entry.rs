@@ -37,8 +37,8 @@ pub(crate) fn run_id_of(entry: &[u8]) -> String {
     infos.filter_map(|info| info.throng_run_id).next().unwrap_or_default()
 }
 
-/// Returns the entry of a release: its files, and the removal of those of the version that it replaces. It holds no statistics of
-/// columns, and of the input nothing at all.
+/// Returns the entry of a release: its files, and the removal of those of the version that it replaces. It holds no column
+/// statistics, and nothing about the input.
 pub(crate) fn release_entry(
     table: &StorePath,
     replaced: Option<&DeltaSnapshot>,

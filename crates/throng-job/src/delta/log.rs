@@ -36,7 +36,7 @@ enum LogFile {
     SecondCheckpoint(u64),
 }
 
-/// Where a replay begins, and the entries that follow.
+/// The checkpoint at which a replay begins, if any, and the entries that follow.
 pub(super) struct LogSegment<'a> {
     pub(super) checkpoint: Option<(u64, Vec<&'a ObjectMeta>)>,
     pub(super) commits: Vec<(u64, &'a ObjectMeta)>,
@@ -98,8 +98,8 @@ impl DeltaLog {
         }
     }
 
-    /// Returns the latest version of a time. The time of a version is the one in its entry where the table records it, and
-    /// else that of the file, raised to those of earlier versions: clocks of writers differ.
+    /// Returns the latest version as of a time. The time of a version is taken from its entry if the table records it, and
+    /// otherwise from the file; it is raised to the times of earlier versions, because clocks of writers differ.
     async fn as_of(&self, time: DateTime<Utc>) -> Result<Option<u64>, JobError> {
         let mut found = None;
         let mut latest_time = DateTime::<Utc>::MIN_UTC;
@@ -110,7 +110,7 @@ impl DeltaLog {
             }
         }
         for (version, object) in self.commits.iter().rev() {
-            // A version before the table began to record times is found by those of the files.
+            // Versions from before the table recorded times are looked up by the times of their files.
             let Some(recorded) = self.commit_info(object).await?.in_commit_timestamp else {
                 return Ok(found.map(|found: u64| found.min(*version)));
             };
@@ -135,13 +135,14 @@ impl DeltaLog {
         parse_lines(&bytes).ok_or_else(|| damaged(&self.table, &format!("{name} can't be read")))
     }
 
-    /// Returns what has to be read to know the state of a version: the last checkpoint up to it, and all entries after.
+    /// Returns the files from which the state of a version is replayed: the last checkpoint up to it, and all entries
+    /// after.
     pub(super) fn segment(&self, version: u64) -> Result<LogSegment<'_>, JobError> {
         let checkpoint = self.checkpoints.keys().rev().find(|(of, _)| *of <= version);
         self.segment_from(checkpoint.copied(), version)
     }
 
-    /// Returns what has to be read to know all versions up to this one that can still be read.
+    /// Returns the files from which all versions up to this one that are still readable are replayed.
     pub(super) fn longest_segment(&self, version: u64) -> Result<LogSegment<'_>, JobError> {
         let mut starts =
             std::iter::once(None).chain(self.checkpoints.keys().filter(|(of, _)| *of <= version).map(Some));

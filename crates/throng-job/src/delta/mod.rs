@@ -4,9 +4,9 @@
 //! files of a version are those that were added and not removed up to it. A file that no entry names is invisible, so an
 //! entry that is created exclusively is an atomic commit.
 //!
-//! The protocol is small as long as files are read whole, so the log is read here instead of by a library. Whatever would
-//! change the meaning of a file is refused by its name: deletion vectors, column mapping, and every reader feature that is not
-//! listed in [`protocol`].
+//! The protocol is small as long as files are read whole, so the log is parsed here instead of by a library. Every feature
+//! that would change the meaning of a file is refused by name: deletion vectors, column mapping, and every reader feature that
+//! is not listed in [`protocol`].
 //!
 //! | file | content |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `log` | the files of the log, and the choice of a version |
 //! | `checkpoint` | the state of a version in Parquet files |
 //! | `snapshot` | the files of a version, by replaying the log |
-//! | `protocol` | features that are read |
+//! | `protocol` | supported features |
 //! | `types` | types of columns |
 //! | `entry` | the entry of a release |
 
@@ -41,7 +41,7 @@ fn damaged(table: &StorePath, what: &str) -> JobError {
     JobError::new(Kind::BadData, format!("{text}; restore it, or write the table again"))
 }
 
-/// Returns the error for a table with something that is not read.
+/// Returns the error for a table with an unsupported feature.
 fn unsupported(table: &StorePath, what: &str, advice: &str) -> JobError {
     JobError::new(Kind::BadData, format!("the Delta table {table} has {what}, which is not supported; {advice}"))
 }

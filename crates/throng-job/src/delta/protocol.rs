@@ -1,4 +1,4 @@
-//! Features of tables that are read, and those that are refused by name.
+//! Supported table features, and those that are refused by name.
 
 use super::action::{DeltaProtocol, TableMetadata};
 use super::{damaged, unsupported};
@@ -11,8 +11,8 @@ const LISTED_FEATURES: i64 = 3;
 /// Setting of tables whose columns have other names in their files.
 const COLUMN_MAPPING: &str = "delta.columnMapping.mode";
 
-/// Features that need nothing of a reader, or that are checked where they are used: a deletion vector at the file that has one,
-/// column mapping by the mode of the table, a checkpoint of the second version when it would have to be read.
+/// Features that require nothing of a reader, or that are checked where they are used: a deletion vector at the file that has
+/// one, column mapping by the mode of the table, a checkpoint of the second version when it would have to be read.
 const READ: [&str; 5] = ["deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"];
 
 /// Features of the table of a release; it has no others.
@@ -21,7 +21,7 @@ const WRITTEN: [&str; 1] = [TIMESTAMP_NTZ];
 /// The feature of timestamps without time zone.
 pub(super) const TIMESTAMP_NTZ: &str = "timestampNtz";
 
-/// Returns an error if a table must not be read by a reader that knows only [`READ`].
+/// Returns an error if a table must not be read by a reader that supports only [`READ`].
 pub(super) fn check_readable(
     table: &StorePath,
     protocol: &DeltaProtocol,
@@ -51,7 +51,7 @@ pub(super) fn check_readable(
     Ok(())
 }
 
-/// Returns the protocol of the next version of a table of releases, which never goes back.
+/// Returns the protocol of the next version of a table of releases. Protocol versions never decrease.
 pub(super) fn next_protocol(
     table: &StorePath,
     old: Option<&DeltaProtocol>,

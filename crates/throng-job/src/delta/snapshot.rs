@@ -43,7 +43,7 @@ pub(crate) struct DeltaHistory {
 }
 
 impl DeltaSnapshot {
-    /// Reads the state of a version. Returns an error for a table with features that are not read.
+    /// Reads the state of a version. Returns an error for a table with unsupported features.
     pub(crate) async fn read(session: &SessionContext, log: &DeltaLog, version: u64) -> Result<Self, JobError> {
         let segment = log.segment(version)?;
         let mut state = ReplayState::default();
@@ -69,7 +69,7 @@ impl DeltaHistory {
         let (mut latest_run, mut files_run) = (None, None);
         replay(session, log, &segment, |_, actions| {
             latest_run = actions.iter().find_map(|action| action.commit_info.as_ref()?.throng_run_id.clone());
-            // Some programs record in entries of their own that they have removed files which no version needs.
+            // Some programs write a separate entry when they have vacuumed files.
             if actions.iter().any(|action| action.add.is_some() || action.remove.is_some()) {
                 files_run.clone_from(&latest_run);
             }
@@ -83,7 +83,7 @@ impl DeltaHistory {
     }
 }
 
-/// What a replay has seen so far.
+/// State of a replay so far.
 #[derive(Debug, Default)]
 struct ReplayState {
     protocol: Option<DeltaProtocol>,
@@ -125,7 +125,7 @@ impl ReplayState {
     }
 }
 
-/// Hands the actions of a checkpoint and of each entry after it to `visit`, in the order of versions.
+/// Calls `visit` with the actions of a checkpoint and of each entry after it, in the order of versions.
 async fn replay(
     session: &SessionContext,
     log: &DeltaLog,

@@ -11,7 +11,7 @@ use super::{damaged, unsupported};
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// The time zone of times that are moments.
+/// The time zone of timestamps with a zone.
 const UTC: &str = "UTC";
 
 /// A column of a table, as its log declares it.
@@ -23,7 +23,7 @@ pub(crate) struct DeltaField {
 }
 
 impl DeltaField {
-    /// Whether the column has parts, whose names and order in the files are those of the writer.
+    /// Whether the column is nested. Names and order of nested fields in the files depend on the writer.
     pub(crate) fn is_nested(&self) -> bool {
         self.data_type.is_nested()
     }
@@ -37,7 +37,7 @@ impl DeltaField {
         match (&self.data_type, plain(of_file)) {
             (DataType::Utf8View, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => true,
             (DataType::BinaryView, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => true,
-            // Spark writes times as 96 bits without a zone, and others in units of their own.
+            // Spark writes timestamps as 96 bits without a zone, and other writers use other units.
             (DataType::Timestamp(_, Some(_)), DataType::Timestamp(..)) => true,
             (DataType::Timestamp(_, None), DataType::Timestamp(_, None)) => true,
             (DataType::List(_), DataType::LargeList(_) | DataType::FixedSizeList(..)) => true,
@@ -48,7 +48,7 @@ impl DeltaField {
         }
     }
 
-    /// Returns the type as a partition column, whose strings are few.
+    /// Returns the type as a partition column, which has few distinct strings.
     pub(crate) fn partition_type(&self) -> DataType {
         match &self.data_type {
             DataType::Utf8View => DataType::Utf8,
@@ -83,7 +83,7 @@ pub(crate) fn parse_schema(table: &StorePath, text: &str) -> Result<Vec<DeltaFie
 
 enum ParsedType {
     Known(DataType),
-    /// A type that is not read, by its name.
+    /// An unsupported type, by its name.
     Unknown(String),
     Broken,
 }

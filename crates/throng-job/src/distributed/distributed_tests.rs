@@ -42,7 +42,7 @@ impl Workplace {
         policy
     }
 
-    /// Returns the names of all entries beside the census.
+    /// Returns the names of all entries other than the census.
     fn outputs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.folder.path()).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -99,11 +99,11 @@ async fn a_cluster_counts_units_as_one_process_does() {
         |release: &PublishedRelease| serde_json::to_value(&release.sidecar.privacy.requirements).unwrap();
     assert_eq!(requirements(&there), requirements(&here));
     assert_eq!(there.sidecar.privacy.counts, throng_report::document::PrivacyUnit::Units);
-    // Units were beside the attempts, and are gone.
+    // Units were stored next to the attempts, and have been removed.
     let names = std::fs::read_dir(work.folder.path().join("there")).unwrap();
     assert!(names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).all(|name| !name.contains("units")));
     assert_eq!(work.outputs(), ["here", "there"]);
-    // Without units the classes are others.
+    // Without units the classes differ.
     let rows = |policy: &mut Policy| policy.output.rows_per_file = 777;
     assert_ne!(digests(&run(&work.policy("rows", rows), &options()).await.unwrap()), digests(&here));
 }

@@ -10,8 +10,8 @@
 //!  publish ◄───────────────────┘
 //! ```
 //!
-//! A night of a series ([`crate::series`]) has its input read and its files verified by the cluster, and is decided and written by
-//! the driver, which alone has the ledger.
+//! For a night of a series ([`crate::series`]), the cluster reads the input and verifies the files; the driver, which alone has
+//! the ledger, decides and writes.
 //!
 //! The driver holds the content of the release's documents, and neither rows nor groups. Only the driver publishes,
 //! through the same chain of types as a job in one process. Files of failed attempts are not referenced, and are
@@ -42,8 +42,8 @@ pub struct Cluster {
 /// Tasks of this crate, for the codecs of a compute cluster.
 pub static JOB_TASKS: [&TaskKind; 1] = [&WRITE_TASK];
 
-/// Runs a query, and once more if it failed for a reason that may have passed: a compute cluster that has lost an executor may
-/// fail a query that succeeds on retry.
+/// Runs a query, and retries it once after a transient failure: a compute cluster that has lost an executor may fail a query
+/// that succeeds on retry.
 pub(crate) async fn retried<'a, T>(
     query: impl Fn() -> BoxFuture<'a, Result<T, JobError>> + Send,
 ) -> Result<T, JobError> {

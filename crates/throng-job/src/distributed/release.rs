@@ -67,7 +67,7 @@ pub(crate) async fn release_on(
     if written.rows() != rows || written.sent != written.received {
         return Err(JobError::internal("rows were lost or doubled between machines"));
     }
-    // The release plan is no longer needed, and as secret as the input.
+    // The release plan is no longer needed, and is as secret as the input.
     let plan = staging.child(&planned.name);
     if let Err(error) = plan.store.delete(&plan.path).await {
         tracing::warn!(error = %crate::error::store_reason(&error), "the release plan could not be removed yet");

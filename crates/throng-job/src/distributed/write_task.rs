@@ -125,13 +125,13 @@ fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Where and how files are written.
+/// Target and settings of the files that are written.
 struct Staging {
     folder: StoreFolder,
     context: Arc<TaskContext>,
     /// Schema of the files.
     schema: SchemaRef,
-    /// Whether rows have units, which go to an object of their own.
+    /// Whether rows have units, which are written to a separate object.
     has_units: bool,
 }
 
@@ -223,7 +223,7 @@ impl FileInProgress {
         if let Some(units) = &mut self.units {
             rows = units.split(rows).await?;
         }
-        // Sending fails only if the writer has ended early; `finish` returns its error.
+        // Sending fails only if the writer ended early; `finish` returns its error.
         let _ = self.to.send(Ok(rows)).await;
         Ok(())
     }

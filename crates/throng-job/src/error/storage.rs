@@ -17,7 +17,7 @@ pub(crate) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) 
             (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
         }
         _ if lacks_credentials(&text) => (Kind::BadPolicy, no_credentials(error)),
-        // Listing is refused in other words than reading.
+        // A refused listing has a different message from a refused read.
         _ if says("status code: 401") || says("status code: 403") => (Kind::BadPolicy, WRONG_CREDENTIALS),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } if !is_local(error) => {
             (Kind::BadPolicy, WRONG_CREDENTIALS)
@@ -32,7 +32,7 @@ pub(crate) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) 
 /// Returns what the caller should do about an error of the local file system, and the advice to show.
 pub(crate) fn io_kind(error: &io::Error) -> (Kind, &'static str) {
     use io::ErrorKind as Io;
-    // The number is the same on Linux, the BSDs and macOS.
+    // EMFILE is the same on Linux, the BSDs and macOS.
     const TOO_MANY_OPEN_FILES: i32 = 24;
     match error.kind() {
         _ if cfg!(unix) && error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) => {
@@ -50,7 +50,7 @@ pub(crate) fn io_kind(error: &io::Error) -> (Kind, &'static str) {
     }
 }
 
-/// Whether a store says that it has no such bucket or container.
+/// Whether a store reports that the bucket or container does not exist.
 pub(crate) fn is_bucket_missing(error: &object_store::Error) -> bool {
     let text = error.to_string();
     ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"].iter().any(|words| text.contains(words))
@@ -58,8 +58,7 @@ pub(crate) fn is_bucket_missing(error: &object_store::Error) -> bool {
 
 const WRONG_CREDENTIALS: &str = "check the credentials in the environment";
 
-/// The error of the file system below one of a store. A server that can't be reached has none: its errors are those of a
-/// connection.
+/// Returns the file system error inside a store error. An unreachable server has none: its errors are connection errors.
 fn io_cause(error: &object_store::Error) -> Option<&io::Error> {
     if !is_local(error) {
         return None;
@@ -78,7 +77,7 @@ fn is_local(error: &object_store::Error) -> bool {
     use object_store::Error as Store;
     match error {
         Store::Generic { store, .. } => *store == "LocalFileSystem",
-        // A client of a server puts the request first.
+        // The client of a remote store begins its messages with the request.
         _ => !error.to_string().contains("Error performing "),
     }
 }
@@ -86,12 +85,12 @@ fn is_local(error: &object_store::Error) -> bool {
 /// Addresses where clients look for credentials when the environment has none.
 const METADATA_SERVERS: [&str; 2] = ["http://169.254.169.254", "http://metadata"];
 
-/// Whether a request was not even sent, for want of credentials.
+/// Whether a request was not even sent, because there were no credentials.
 fn lacks_credentials(text: &str) -> bool {
     METADATA_SERVERS.iter().any(|server| text.contains(server))
 }
 
-/// The advice when they find none there.
+/// The advice if they find none there either.
 fn no_credentials(error: &object_store::Error) -> &'static str {
     match error {
         object_store::Error::Generic { store: "S3", .. } => {

@@ -1,8 +1,8 @@
 //! Checks the lengths that an Arrow file or stream declares.
 //!
-//! A reader allocates the memory of a block, and of each compressed buffer, before it reads it, and a process that asks for more
-//! than there is ends at once. So no block of a file and no message of a stream may reach beyond the end, and no compressed buffer
-//! may declare more than its codec can make of it, or than there is memory for.
+//! A reader allocates the memory of a block, and of each compressed buffer, before it reads it, and an allocation that is too
+//! large aborts the process. So no block of a file and no message of a stream may extend beyond the end, and no compressed buffer
+//! may declare a decoded size that its codec can't reach, or for which there is no memory.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use super::InputFile;
 use super::names::{damaged, read};
 use crate::error::{JobError, Kind};
 
-/// Size of a read at the beginning of a message: enough for the metadata of most.
+/// Size of the first read of a message: enough for the metadata of most messages.
 const MESSAGE_START: u64 = 64 << 10;
 
 /// Size of the decoded length that precedes a compressed buffer.
 const DECODED_LENGTH: u64 = 8;
 
-/// Most bytes that LZ4 makes of one: each byte of a length adds at most 255 bytes to a match.
+/// Maximum expansion of LZ4: each length byte adds at most 255 bytes to a match.
 const LZ4_RATIO: u64 = 255;
 
-/// Most bytes that Zstandard makes of one: a block of 128 KiB takes four bytes at least.
+/// Maximum expansion of Zstandard: a block of 128 KiB takes at least four bytes.
 const ZSTD_RATIO: u64 = 32 << 10;
 
 const NO_DESCRIPTION: &str = "one of its batches has no description that can be read";
 
-/// Checks all blocks of an Arrow file. Returns the size of the largest, decoded.
+/// Checks all blocks of an Arrow file. Returns the decoded size of the largest one.
 pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result<u64, JobError> {
     let blocks = || [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
     if blocks().any(|block| block.metaDataLength() == 0) {
@@ -39,7 +39,7 @@ pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result
     let metadata: Vec<Range<u64>> = blocks.iter().map(|(metadata, _)| metadata.clone()).collect();
     let mut largest = 0;
     for (bytes, (metadata, body_bytes)) in read_ranges(file, &metadata).await?.into_iter().zip(blocks) {
-        // A reader would accept a message that reaches into the body.
+        // A reader would accept a message that overlaps the body.
         let (prefix, _) = metadata_length(&bytes).ok_or_else(|| damaged(file, NO_DESCRIPTION))?;
         let message = bytes.get(prefix as usize..).and_then(|message| root_as_message(message).ok());
         let message = message.ok_or_else(|| damaged(file, NO_DESCRIPTION))?;
@@ -56,7 +56,7 @@ pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result
     Ok(largest)
 }
 
-/// Returns the place of a block's metadata, and the size of its body, if both are within the file.
+/// Returns the range of a block's metadata, and the size of its body, if both are within the file.
 fn parts_of(block: &Block, size: u64) -> Option<(Range<u64>, u64)> {
     let offset = u64::try_from(block.offset()).ok()?;
     let body = offset.checked_add(u64::try_from(block.metaDataLength()).ok()?)?;
@@ -64,8 +64,8 @@ fn parts_of(block: &Block, size: u64) -> Option<(Range<u64>, u64)> {
     (body.checked_add(body_bytes)? <= size).then_some((offset..body, body_bytes))
 }
 
-/// Checks all messages of an Arrow stream. Returns the size of the largest, decoded. What is no message is left to the reader,
-/// which reports it.
+/// Checks all messages of an Arrow stream. Returns the decoded size of the largest one. Bytes that are not a message are left
+/// to the reader, which reports them.
 pub(super) async fn check_messages(file: &InputFile) -> Result<u64, JobError> {
     let (size, mut at, mut largest) = (file.meta.size, 0, 0);
     while at < size {
@@ -101,7 +101,7 @@ async fn decoded_bytes(file: &InputFile, message: Message<'_>, body: Range<u64>)
     let mut decoded = 0_u64;
     for (buffer, length) in buffers.iter().zip(read_ranges(file, &lengths).await?) {
         let length = length.first_chunk().map_or(0, |length| i64::from_le_bytes(*length));
-        // A buffer that is stored as it is declares -1; what else is negative, the reader reports.
+        // An uncompressed buffer declares -1; the reader reports any other negative length.
         let length = u64::try_from(length).unwrap_or(0);
         if length > (buffer.end - buffer.start).saturating_mul(ratio) {
             return Err(too_long(file));
@@ -112,7 +112,7 @@ async fn decoded_bytes(file: &InputFile, message: Message<'_>, body: Range<u64>)
     Ok(stored.saturating_add(decoded))
 }
 
-/// Returns how many times its size a compressed buffer can have decoded; `None` if buffers are not compressed.
+/// Returns the maximum ratio of decoded to compressed size of a buffer; `None` if buffers are not compressed.
 fn largest_ratio(batch: RecordBatch<'_>) -> Option<u64> {
     match batch.compression()?.codec() {
         CompressionType::LZ4_FRAME => Some(LZ4_RATIO),
@@ -120,7 +120,7 @@ fn largest_ratio(batch: RecordBatch<'_>) -> Option<u64> {
     }
 }
 
-/// Returns the places of the buffers that declare a length; `None` if one is not within the body.
+/// Returns the ranges of the buffers that declare a length; `None` if one is not within the body.
 fn buffers_of(batch: RecordBatch<'_>, body: &Range<u64>) -> Option<Vec<Range<u64>>> {
     let buffers = batch.buffers().into_iter().flatten().map(|buffer| {
         let start = body.start.checked_add(u64::try_from(buffer.offset()).ok()?)?;
@@ -131,7 +131,7 @@ fn buffers_of(batch: RecordBatch<'_>, body: &Range<u64>) -> Option<Vec<Range<u64
     Some(buffers?.into_iter().filter(|buffer| buffer.end - buffer.start >= DECODED_LENGTH).collect())
 }
 
-/// Checks that this much memory can be allocated, which the reader takes for granted.
+/// Checks that this much memory can be allocated, since the reader does not handle a failure.
 fn check_allocation(bytes: u64) -> Result<(), String> {
     let mut probe: Vec<u8> = Vec::new();
     match usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok()) {
@@ -145,8 +145,8 @@ fn check_allocation(bytes: u64) -> Result<(), String> {
     }
 }
 
-/// Returns the size of what precedes the metadata of a message, and the length of the metadata. Since version 0.15 of the format a
-/// marker precedes the length.
+/// Returns the size of the prefix before the metadata of a message, and the length of the metadata. Since version 0.15 of the
+/// format a marker precedes the length.
 pub(super) fn metadata_length(message: &[u8]) -> Option<(u64, u64)> {
     let (prefix, rest) = match message.strip_prefix(&[0xff; 4]) {
         Some(rest) => (8, rest),

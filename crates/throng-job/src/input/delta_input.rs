@@ -22,10 +22,11 @@ use crate::session;
 use crate::store_path::StorePath;
 use crate::write::digest;
 
-/// Number of files that are looked for concurrently.
+/// Number of files that are looked up concurrently.
 const CONCURRENT_LOOKS: usize = 16;
 
-/// A version of a Delta table. Its files are read as those of any input are: footers are checked, and versions of files pinned.
+/// A version of a Delta table. Its files are read like those of any input: footers are checked, and versions of files are
+/// pinned.
 #[derive(Debug)]
 pub(crate) struct DeltaInput {
     files: FileInput,
@@ -35,7 +36,7 @@ pub(crate) struct DeltaInput {
     fingerprint: String,
 }
 
-/// Returns the location of the table, if the locations are one Delta table.
+/// Returns the location of the table, if the locations name a single Delta table.
 pub(super) fn table_of(locations: &[String]) -> Option<&str> {
     match locations {
         [location] => throng_policy::delta_table(location),
@@ -97,7 +98,7 @@ impl DeltaInput {
         let of_files: Vec<&DeltaField> = declared.iter().filter(|field| !is_partition(field)).collect();
         let opened = match FileInput::read_schemas(session, &files).await {
             Ok(opened) => opened,
-            // A file that is being replaced may seem damaged.
+            // A file that is being replaced may look damaged.
             Err(error) => return Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         };
         let of_files = file_schema(&table, &of_files, &opened.schemas);
@@ -129,7 +130,7 @@ async fn find(table: &StorePath, added: &[AddFile]) -> Result<Vec<InputFile>, Jo
     futures::stream::iter(looks.collect::<Vec<_>>()).buffered(CONCURRENT_LOOKS).try_collect().await
 }
 
-/// Returns the place of a file of a table.
+/// Returns the store path of a file of a table.
 fn place_of(table: &StorePath, encoded: &str) -> Result<StorePath, JobError> {
     let is_absolute = encoded.starts_with('/') || encoded.contains("://") || encoded.starts_with("file:");
     if is_absolute {
@@ -140,7 +141,7 @@ fn place_of(table: &StorePath, encoded: &str) -> Result<StorePath, JobError> {
     let decoded = percent_decode_str(encoded).decode_utf8().map_err(|_| bad())?;
     let below = Path::parse(decoded.as_ref()).map_err(|_| bad())?;
     let parts: Vec<_> = table.path.parts().chain(below.parts()).collect();
-    // A part that holds escaped characters must be kept as it is, so the path is not built from parts again.
+    // Segments with escaped characters must be kept unchanged, so the path is not rebuilt from its segments.
     let text = parts.iter().map(|part| part.as_ref()).collect::<Vec<_>>().join("/");
     Ok(table.at(Path::parse(text).map_err(|_| bad())?))
 }

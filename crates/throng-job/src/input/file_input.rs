@@ -91,7 +91,7 @@ impl FileInput {
         let files = pinned::pin(files);
         match Self::of_files(session, files.clone(), format, csv).await {
             Ok(input) => Ok(Self { fingerprint, ..input }),
-            // A file that is being replaced may seem damaged.
+            // A file that is being replaced may look damaged.
             Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         }
     }
@@ -192,7 +192,7 @@ fn register_stores(session: &SessionContext, files: &[InputFile]) -> Result<(), 
     for files in files.chunk_by(|a, b| a.place.root == b.place.root) {
         let Some(StorePath { root, store, .. }) = files.first().map(|file| &file.place) else { continue };
         let store: Arc<dyn ObjectStore> = match root.scheme() {
-            // The engine looks at all files at once, and a process may open only so many.
+            // The engine opens all files at once, and the number of open files per process is limited.
             "file" => Arc::new(LimitStore::new(Arc::clone(store), CONCURRENT_FILES)),
             _ => Arc::clone(store),
         };
@@ -291,7 +291,7 @@ impl JobInput for FileInput {
         Ok(None)
     }
 
-    /// The table of partition columns is not known to other machines.
+    /// The table of partition columns can't be sent to other machines.
     fn is_distributable(&self) -> bool {
         self.partitions.is_none()
     }

@@ -13,7 +13,7 @@ use crate::store_path::{Location, StorePath};
 /// The files of an input.
 #[derive(Debug)]
 pub(super) struct FoundFiles {
-    /// Files in a fixed order, without duplicates.
+    /// Files in a deterministic order, without duplicates.
     pub(super) files: Vec<InputFile>,
     pub(super) format: Format,
     /// Columns in the names of their folders.
@@ -46,7 +46,7 @@ pub(super) async fn find(
         files.extend(found.into_iter().map(with_values).map(|(values, file)| (file, values)));
     }
     files.sort_by(|(a, _), (b, _)| (a.place.root.as_str(), &a.place.path).cmp(&(b.place.root.as_str(), &b.place.path)));
-    // A file that two locations contain has the columns of the longer path.
+    // A file that two locations contain gets the partition columns of the longer path.
     files.dedup_by(|(a, of_a), (b, of_b)| {
         let is_same = a.place.root == b.place.root && a.place.path == b.place.path;
         if is_same && of_a.len() > of_b.len() {
@@ -109,7 +109,7 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
     Ok(found.into_iter().map(file).collect())
 }
 
-/// Rejects a pipe, a socket or a device, which can't be read twice, or would be waited for without end.
+/// Rejects a pipe, a socket or a device, which can't be read twice, or might block forever.
 fn check_regular(place: &StorePath) -> Result<(), JobError> {
     match place.local_path().map(std::fs::metadata) {
         Some(Ok(meta)) if !meta.is_file() && !meta.is_dir() => {
@@ -120,7 +120,7 @@ fn check_regular(place: &StorePath) -> Result<(), JobError> {
     }
 }
 
-/// Rejects the folder of a Delta table, in which files of other versions lie beside those of the latest.
+/// Rejects the folder of a Delta table, in which files of other versions lie next to those of the latest.
 fn check_no_table(place: &StorePath, listed: &[ObjectMeta]) -> Result<(), JobError> {
     let is_log = |meta: &ObjectMeta| {
         let mut below = meta.location.prefix_match(&place.path).into_iter().flatten();

@@ -9,7 +9,7 @@ use super::{InputFile, delta_input, find};
 use crate::error::JobError;
 use crate::write::digest;
 
-/// Resolution of modification times: within it a file may change twice and have the same time.
+/// Resolution of modification times: within it, a file may change twice and keep the same time.
 const TICK: Duration = Duration::from_secs(2);
 
 /// Returns the current fingerprint of a policy's input.

@@ -2,7 +2,7 @@
 //!
 //! A decoder trusts the lengths, offsets and counts of a footer, and fails in various ways if they are wrong: it
 //! panics, requests bytes beyond the end of the file, or returns fewer rows. So a footer is read and checked once,
-//! here. A valid footer goes to the cache of the session, and is not read again.
+//! here. A valid footer is put into the cache of the session, and is not read again.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ const ENCRYPTION: i16 = 8;
 /// Default size of the first read from the end of a file. Most footers fit.
 const FIRST_READ: usize = 512 << 10;
 
-/// Reads the footer of a file, and rejects one that does not match the file. Returns the declared number of rows, and what it takes
-/// to read the file.
+/// Reads the footer of a file, and rejects one that does not match the file. Returns the declared number of rows, and the demand of
+/// reading the file.
 pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<(u64, ReadDemand), JobError> {
     let hint = session.copied_config().options().execution.parquet.metadata_size_hint.unwrap_or(FIRST_READ);
     let size = file.meta.size;
@@ -72,7 +72,7 @@ pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> 
     Ok((rows, demand))
 }
 
-/// Whether a column is a group without fields, or has one inside. The engine takes it for a column and its reader does not.
+/// Whether a column is a group without fields, or contains one. The engine treats it as a column, and its reader does not.
 fn has_empty_group(column: &Type) -> bool {
     column.is_group()
         && (column.get_fields().is_empty() || column.get_fields().iter().any(|field| has_empty_group(field)))
@@ -125,14 +125,14 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
     }
     match metadata.file_metadata().num_rows() {
         declared if declared == rows => Ok(rows.unsigned_abs()),
-        // Early versions of the Rust library did not sum them up.
+        // Early versions of the Rust library did not write the sum.
         0 => Ok(rows.unsigned_abs()),
         _ => Err("its footer declares another number of rows than its row groups have"),
     }
 }
 
-/// Puts right what some writers declare otherwise, and what the engine would take literally: no rows in place of a sum of rows, and
-/// a dictionary at the beginning of the file in place of none.
+/// Corrects declarations of some writers that the engine would take literally: zero rows instead of the sum of rows, and a
+/// dictionary at offset 0 instead of none.
 fn corrected(metadata: ParquetMetaData, rows: u64) -> Result<ParquetMetaData, ParquetError> {
     let has_false_place = |chunk: &ColumnChunkMetaData| chunk.dictionary_page_offset() == Some(0);
     let mut chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
@@ -166,7 +166,7 @@ fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), 
         let end = start.and_then(|start| u64::try_from(start).ok()?.checked_add(u64::try_from(length).ok()?));
         end.is_some_and(|end| end <= size)
     };
-    // Some writers declare a dictionary at the beginning of the file, where the format begins, in place of none.
+    // Some writers declare a dictionary at the start of the file, where the magic bytes are, instead of none.
     let dictionary = chunk.dictionary_page_offset().filter(|offset| *offset != 0);
     let first = dictionary.unwrap_or(chunk.data_page_offset());
     if !within(Some(first), chunk.compressed_size()) || !within(Some(chunk.data_page_offset()), 0) {

@@ -1,4 +1,4 @@
-//! Text that a Parquet file holds beside its values: key-value metadata, and the smallest and largest values of its statistics.
+//! Text that a Parquet file holds besides its values: key-value metadata, and the minimum and maximum values of its statistics.
 
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::parquet::DecodeResult;
@@ -28,11 +28,11 @@ pub(super) async fn of_parquet(file: &InputFile) -> Result<Vec<String>, JobError
     Ok(texts)
 }
 
-/// Keys of the metadata that writers make from the schema, or that name the writer.
+/// Metadata keys that writers derive from the schema, or that name the writer.
 const KNOWN_KEYS: [&str; 7] =
     ["ARROW:schema", "pandas", "avro.schema", "parquet.avro.schema", "writer.model.name", "writer.time.zone", "geo"];
 
-/// Beginnings of such keys.
+/// Prefixes of such keys.
 const KNOWN_PREFIXES: [&str; 5] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta.", "throng."];
 
 /// Keys of the metadata of a field that writers make from its type.

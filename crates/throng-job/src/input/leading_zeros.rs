@@ -12,8 +12,8 @@ use throng_datafusion::{catch_decode_panic, catch_decode_panics};
 use super::{FileInput, JobInput};
 use crate::error::JobError;
 
-/// Returns the schema of a CSV input in which columns with a value that a number would change are text. Reads all rows,
-/// so that the result does not depend on their order.
+/// Returns the schema of a CSV input in which a column is text if parsing a value as a number would change it. Reads
+/// all rows, so that the result does not depend on their order.
 pub(super) async fn keep_codes(session: &SessionContext, input: &FileInput) -> Result<SchemaRef, JobError> {
     let is_number = |field: &Field| matches!(field.data_type(), DataType::Int64 | DataType::Float64);
     let fields = input.schema().fields();

@@ -1,7 +1,7 @@
 //! Inputs of a job: tables that are opened in one version and can be read more than once.
 //!
-//! [`JobInput`] is all that the stages know of an input. [`FileInput`] implements it for files on object stores; another
-//! kind of table implements the trait and is opened in [`open`]. A host may hand over a table of its own.
+//! The stages access an input only through [`JobInput`]. [`FileInput`] implements it for files on object stores; another
+//! kind of table implements the trait and is opened in [`open`]. A host may pass in its own table.
 //!
 //! | file | content |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | `find` | the files of a location: one, those of a folder, or those that match a glob |
 //! | `partitions`, `partitioned_table` | columns that are constant in each file |
 //! | `schema`, `names`, `footer`, `thrift`, `leading_zeros` | the common schema, and checks of what files declare |
-//! | `foreign_text` | what Parquet files hold beside their values |
-//! | `read_demand` | memory that it takes to read them |
+//! | `foreign_text` | text that Parquet files hold besides their values |
+//! | `read_demand` | memory needed to read them |
 //! | `new_files` | the files that an appended release does not have yet |
 //! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
 
@@ -83,12 +83,12 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
     /// Converts an error of the engine while it read `columns` into one that names the part of the input at fault.
     async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError;
 
-    /// Returns the text that the files hold beside their values, as far as their format has a place for it.
+    /// Returns the text that the files hold besides their values, if their format can hold any.
     async fn file_texts(&self) -> Result<Vec<String>, JobError> {
         Ok(Vec::new())
     }
 
-    /// Returns the same table with some columns as text, if its format has no types of its own.
+    /// Returns the same table with some columns as text, if its format is untyped.
     fn with_text(&self, _columns: &[String]) -> Option<Arc<dyn JobInput>> {
         None
     }
@@ -155,7 +155,7 @@ pub(crate) async fn open_files(
     Ok(Arc::new(FileInput::pinned_files(session, files.files, files.format, policy.input.csv).await?))
 }
 
-/// Opens the table of the options, or else one outside of a policy.
+/// Opens the table of the options, or else one outside a policy.
 pub(crate) async fn open_table(
     session: &SessionContext,
     locations: &[String],
@@ -173,7 +173,7 @@ pub(crate) fn of_host(table: &Arc<dyn TableProvider>) -> Arc<dyn JobInput> {
     Arc::new(TableInput::new(Arc::clone(table)))
 }
 
-/// Opens a table outside of a policy: files, folders, globs or URLs, whose files may change while they are read; or the latest
+/// Opens a table outside a policy: files, folders, globs or URLs, whose files may change while they are read; or the latest
 /// version of a Delta table.
 pub(crate) async fn open_locations(
     session: &SessionContext,
@@ -186,8 +186,9 @@ pub(crate) async fn open_locations(
     Ok(Arc::new(FileInput::open(session, locations, settings).await?))
 }
 
-/// Checks the files at these locations, which the engine is to open by itself: with the columns that a statement declares, if
-/// `has_columns`, or with those of the files, in which a number must then have one width. No files are no error.
+/// Checks the files at these locations, which the engine will open by itself: with the columns that a statement declares, if
+/// `has_columns`, or with those of the files, in which a numeric column must then have one width. An empty list of files is
+/// not an error.
 pub(crate) async fn check_external_files(
     session: &SessionContext,
     locations: &[String],

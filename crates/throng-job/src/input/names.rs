@@ -1,7 +1,7 @@
 //! Checks the column names of a file.
 //!
-//! An engine that infers a schema merges two columns of the same name, and reads either. So names are checked before
-//! that.
+//! An engine that infers a schema merges two columns of the same name, and reads one of them. So names are checked
+//! first.
 
 use std::collections::HashSet;
 use std::io::Cursor;
@@ -22,7 +22,7 @@ use crate::error::{JobError, Kind};
 const BEGINNING: u64 = 4 << 20;
 /// Size of the end of an Arrow file: the length of its footer, and the magic bytes.
 const ARROW_TAIL: u64 = 10;
-/// The letters at both ends of an Arrow file. A stream has none.
+/// Magic bytes at both ends of an Arrow file. A stream has none.
 const ARROW_MAGIC: &[u8] = b"ARROW1";
 
 /// Rejects repeated column names, because a policy identifies columns by name.
@@ -60,13 +60,13 @@ pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<u
     let format = CsvReader::default().with_header(true).with_delimiter(options.delimiter);
     match format.infer_schema(Cursor::new(beginning), Some(0)) {
         Ok((schema, _)) => check_schema(file, &schema).map(|()| line_bytes),
-        // The reader of the file reports the fault in more detail.
+        // The file reader reports the error in more detail.
         Err(_) => Ok(line_bytes),
     }
 }
 
 /// Checks the schema of an Arrow file or stream, and the lengths that it declares. Returns the schema, and the size of the largest
-/// batch. The engine takes for a file what begins as one, so the same is checked here.
+/// batch. The engine treats anything that begins like a file as one, so this check does the same.
 pub(super) async fn check_arrow(file: &InputFile) -> Result<(Schema, u64), JobError> {
     let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
     let is_file = beginning.starts_with(ARROW_MAGIC);
@@ -93,7 +93,7 @@ pub(super) async fn check_arrow(file: &InputFile) -> Result<(Schema, u64), JobEr
     Ok((schema, largest_batch))
 }
 
-/// The order of bytes and the columns that an Arrow file or stream declares.
+/// Returns the byte order and the columns that an Arrow file or stream declares.
 fn declared(schema: ArrowSchema<'_>) -> (Endianness, Schema) {
     (schema.endianness(), fb_to_schema(schema))
 }
@@ -111,12 +111,12 @@ async fn read_arrow_footer(file: &InputFile) -> Result<Bytes, JobError> {
     read(file, start, size - ARROW_TAIL).await
 }
 
-/// Returns the error for a file that no reader can read.
+/// Returns the error for a file that can't be read.
 pub(super) fn damaged(file: &InputFile, why: &str) -> JobError {
     JobError::new(Kind::BadData, format!("{} is damaged: {why}; write the file again", file.place))
 }
 
-/// The metadata of the first message of a stream.
+/// Returns the metadata of the first message of a stream.
 fn first_message(stream: &[u8]) -> Option<&[u8]> {
     let (prefix, length) = arrow_lengths::metadata_length(stream)?;
     stream.get(prefix as usize..)?.get(..length as usize)
@@ -127,7 +127,7 @@ fn check_schema(file: &InputFile, schema: &Schema) -> Result<(), JobError> {
 }
 
 pub(super) async fn read(file: &InputFile, start: u64, end: u64) -> Result<Bytes, JobError> {
-    // A store refuses an empty range.
+    // Stores reject an empty range.
     if start >= end {
         return Ok(Bytes::new());
     }

@@ -1,7 +1,7 @@
 //! Finds the input files whose rows an appended release does not have yet.
 //!
-//! A file is recognized by its version (location, size, time and tag), and else by its content, which is read for it. So a
-//! file that is renamed, copied, touched or written again with the same bytes is not released twice.
+//! A file is recognized by its version (location, size, time and tag), and otherwise by its content, which is then read.
+//! So a file that is renamed, copied, touched or rewritten with the same bytes is not released twice.
 
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
@@ -20,11 +20,11 @@ use crate::write::{digest_of, hexadecimal};
 pub(crate) struct AppendCandidates {
     files: Vec<InputFile>,
     format: Format,
-    /// Number of files that are left for later, because they were written a moment ago.
+    /// Number of files that are deferred, because they were written a moment ago.
     pub(crate) young: u64,
 }
 
-/// Files that an appended release does not have yet, with what they will be recognized by.
+/// Files that an appended release does not have yet, with the digests by which they will be recognized.
 pub(crate) struct NewFiles {
     pub(crate) files: Vec<InputFile>,
     pub(crate) format: Format,
@@ -34,8 +34,8 @@ pub(crate) struct NewFiles {
 }
 
 impl AppendCandidates {
-    /// Finds the files of the input of a policy. Local files are left for later until nothing was written to them for
-    /// `settle`; objects of a store are whole when they appear.
+    /// Finds the files of the input of a policy. Local files are deferred until nothing has been written to them for
+    /// `settle`; objects of a store are complete when they appear.
     pub(crate) async fn of(policy: &Policy, settle: Duration) -> Result<Self, JobError> {
         let FoundFiles { files, format, partitions } =
             find::find(&policy.input.locations, policy.input.format, &policy.store).await?;
@@ -57,7 +57,7 @@ impl AppendCandidates {
         self.files.len() as u64
     }
 
-    /// Whether the release certainly has every file, found out without reading one.
+    /// Whether the release certainly has every file, determined without reading any.
     pub(crate) fn are_known(&self, known: &[AppendedFile], csv: CsvOptions, key: ReleaseKey) -> bool {
         let versions: HashSet<&str> = known.iter().filter_map(|file| file.version.as_deref()).collect();
         let is_known = |file| version_of(file, self.format, csv, key).is_some_and(|it| versions.contains(it.as_str()));

@@ -39,7 +39,7 @@ impl PartitionedTable {
     }
 }
 
-/// Without the files, which have values.
+/// Omits the files, whose partition values are data.
 impl fmt::Debug for PartitionedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartitionedTable").field("files", &self.files.len()).finish_non_exhaustive()

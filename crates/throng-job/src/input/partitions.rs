@@ -13,18 +13,18 @@ use super::InputFile;
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// Name of a folder of rows without a value, by the convention of Hive.
+/// Name of the folder of rows without a value, by the convention of Hive.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Partition columns of a table, and their values in each file.
 #[derive(Clone)]
 pub(super) struct PartitionColumns {
     fields: Vec<FieldRef>,
-    /// Values by the place of the file.
+    /// Values by the store and path of the file.
     values: HashMap<(String, Path), Vec<ScalarValue>>,
 }
 
-/// Without the values.
+/// Omits the values.
 impl fmt::Debug for PartitionColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PartitionColumns").field("fields", &self.fields).finish_non_exhaustive()
@@ -40,7 +40,8 @@ impl PartitionColumns {
         Self { fields, values: values.into_iter().map(|(place, values)| (key(&place), values)).collect() }
     }
 
-    /// Creates the columns that folders name. Returns `None` without any, and an error if files differ in their names.
+    /// Creates the columns that folders name. Returns `None` if there are none, and an error if the column names differ
+    /// between files.
     pub(super) fn of_folders(files: &[(InputFile, FolderValues)]) -> Result<Option<Self>, JobError> {
         let names = |values: &FolderValues| values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let Some((first, values)) = files.first() else { return Ok(None) };
@@ -121,7 +122,7 @@ pub(super) fn folder_values(location: &Path, file: &Path) -> FolderValues {
     folders.iter().filter_map(column).collect()
 }
 
-/// Returns the type of a column: whole numbers or dates if all of its texts are, and else text. A number with leading zeros is a
+/// Returns the type of a column: integers or dates if all of its texts are, and otherwise text. A number with leading zeros is a
 /// code, and stays text.
 fn common_type<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> DataType {
     let fits = |data_type: &DataType| {
@@ -148,7 +149,7 @@ pub(super) fn without_folder_values(error: JobError, files: &[InputFile]) -> Job
     error.map_message(|message| hide(message, &folders))
 }
 
-/// Returns the text of a place without values in the names of its folders.
+/// Returns the text of a store path without values in the names of its folders.
 pub(super) fn shown(place: &StorePath) -> String {
     hide(place.to_string(), &named_folders(&place.path).collect())
 }

@@ -1,8 +1,8 @@
-//! How much memory it takes to read a file, before it is read.
+//! Estimates the memory for reading a file before it is read.
 //!
-//! A decoder holds a row group of the columns that it reads, as stored (of an Arrow file a batch), and the batch that it is
-//! about to return. Both are declared by the file, so that wide rows get small batches, and a memory limit decides how many
-//! streams read at a time.
+//! A decoder holds a row group of the columns that it reads, as stored (for an Arrow file a batch), and the batch that it
+//! is about to return. Both sizes are declared by the file, so wide rows get small batches, and a memory limit decides how
+//! many streams read at a time.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,20 @@ use crate::error::{JobError, Kind};
 use crate::memory::{too_little_for_transfers, transfer_bytes_beside};
 use crate::write::{ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 
-/// Size of a batch, about: a batch has fewer rows than usual where rows are wider than half a kilobyte.
+/// Approximate size of a batch: it has fewer rows than usual if rows are wider than half a kilobyte.
 const BATCH_BYTES: u64 = 4 << 20;
 
-/// Most bytes of a row, in the mean of a row group: a command without a memory limit holds several copies of a row.
+/// Maximum mean size of the rows of a row group: a command without a memory limit holds several copies of a row.
 const MAX_ROW_BYTES: u64 = 64 << 20;
 
-/// Batches that a stream holds: one being decoded, one in transit, one being processed.
+/// Number of batches that a stream holds: one being decoded, one in transit, one being processed.
 const BATCHES_HELD: u64 = 3;
 
-/// What it takes to read the columns of a table.
+/// The memory demand of reading the columns of a table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadDemand {
     columns: HashMap<String, ColumnDemand>,
-    /// Mean size of a row, where columns are not known apart.
+    /// Mean size of a row, if sizes are not known per column.
     row_bytes: u64,
     /// Size of the largest batch of a file that is read batch by batch.
     batch_bytes: u64,
@@ -84,7 +84,7 @@ impl ReadDemand {
         Self { row_bytes: self.row_bytes.max(other.row_bytes), batch_bytes, ..self }
     }
 
-    /// Returns how to read these columns; all without any.
+    /// Returns how to read these columns; `None` for all.
     pub(super) fn plan(&self, columns: Option<&[&str]>) -> ReadPlan {
         let is_read = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
         let read = self.columns.iter().filter(|(name, _)| is_read(name)).map(|(_, demand)| demand);
@@ -99,7 +99,7 @@ impl ReadDemand {
 /// Batches and streams of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPlan {
-    /// Most rows of a batch.
+    /// Maximum number of rows in a batch.
     batch_rows: usize,
     /// Mean size of a row.
     row_bytes: u64,
@@ -110,12 +110,12 @@ pub(crate) struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// Returns the plan for a table of which nothing is known but its rows.
+    /// Returns the plan for a table whose storage is unknown.
     pub(crate) fn of_table() -> Self {
         Self { batch_rows: usize::MAX, row_bytes: 1, part_bytes: 0, written_bytes: 0 }
     }
 
-    /// Returns the plan for a scan of which it is not known what it reads of a row group.
+    /// Returns the plan for a scan whose columns are unknown, without the size of row groups.
     pub(crate) fn without_parts(self) -> Self {
         Self { part_bytes: 0, ..self }
     }
@@ -136,13 +136,13 @@ impl ReadPlan {
         Self { written_bytes: group_bytes / 2 * 3, ..self }
     }
 
-    /// Returns about how many rows files of this size have.
+    /// Returns the approximate number of rows of files of this size.
     pub(crate) fn rows_of(self, bytes: u64) -> u64 {
         bytes / self.row_bytes
     }
 
-    /// Sets the batches and streams of later queries of a session. Returns an error if rows are too large for any command, or not
-    /// even one stream fits its memory, or one row group that is written.
+    /// Sets the batches and streams of later queries of a session. Returns an error if rows are too large for any command, or if
+    /// the memory does not fit even one stream, or one row group to be written.
     pub(crate) fn apply(self, session: &SessionContext) -> Result<(), JobError> {
         if self.row_bytes > MAX_ROW_BYTES {
             let (size, most) = (self.row_bytes.div_ceil(1 << 20), MAX_ROW_BYTES >> 20);
@@ -150,7 +150,7 @@ impl ReadPlan {
                 format!("the rows of the input take about {size} MiB each, and at most {most} MiB are supported");
             return Err(JobError::new(Kind::BadData, format!("{text}; leave out the columns with the largest values")));
         }
-        // Asked before the state is locked, which the session does too.
+        // Must come before the state is locked, because the session locks it too.
         let transfers = transfer_bytes_beside(session.runtime_env().memory_pool.as_ref());
         let state = session.state_ref();
         let mut state = state.write();

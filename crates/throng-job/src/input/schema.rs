@@ -24,7 +24,7 @@ pub(super) struct FileSchemas {
     pub(super) schemas: Vec<(InputFile, SchemaRef)>,
     /// Number of rows, if their format declares it.
     pub(super) rows: Option<u64>,
-    /// What it takes to read them.
+    /// The demand of reading them.
     pub(super) demand: ReadDemand,
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn read_schemas(
             let (rows, demand) = match kind {
                 Format::Parquet => check_footer(session, &file).await.map(|(rows, demand)| (Some(rows), demand))?,
                 Format::Csv => (None, ReadDemand::of_rows(names::check_csv(&file, csv).await?)),
-                // The engine reads a damaged file once more as a stream, and its first letters as a length.
+                // The engine rereads a damaged file as a stream, and interprets its magic bytes as a length.
                 Format::Arrow => {
                     let (schema, batch_bytes) = names::check_arrow(&file).await?;
                     return Ok(((file, Arc::new(schema)), (None, ReadDemand::of_batches(batch_bytes))));
@@ -73,7 +73,7 @@ pub(super) async fn read_schemas(
     Ok(FileSchemas { schemas, rows, demand })
 }
 
-/// Returns the schema of all files, the number of rows that they declare, if their format does, and what it takes to read
+/// Returns the schema of all files, the number of rows that they declare, if their format does, and the demand of reading
 /// them.
 pub(super) async fn common_schema(
     session: &SessionContext,
@@ -99,8 +99,8 @@ pub(super) async fn common_schema(
     Ok((Arc::new(Schema::new(fields.collect::<Result<Vec<_>, JobError>>()?)), rows, demand))
 }
 
-/// Returns the type of a column that all files have. Numbers of several widths are read as the widest from Parquet, whose reader
-/// casts them; that of Arrow files does not.
+/// Returns the common type of a column. Numbers of several widths are read as the widest from Parquet, whose reader casts them;
+/// the Arrow reader does not.
 fn common_type(name: &str, schemas: &[(InputFile, SchemaRef)], kind: Format) -> Result<DataType, JobError> {
     let types =
         || schemas.iter().filter_map(|(file, schema)| Some((file, schema.field_with_name(name).ok()?.data_type())));
@@ -115,7 +115,7 @@ fn common_type(name: &str, schemas: &[(InputFile, SchemaRef)], kind: Format) -> 
             Some(common) => match both(&common, found) {
                 Some(wider) => Some(wider),
                 None => {
-                    // Where no type holds all values, the types of two files show it.
+                    // If no type holds all values, report the types of two files that conflict.
                     let mut earlier = types().filter(|(_, earlier)| both(earlier, found).is_none());
                     let (first, other) =
                         earlier.next().ok_or_else(|| JobError::internal("types that fit do not fit"))?;
@@ -129,7 +129,7 @@ fn common_type(name: &str, schemas: &[(InputFile, SchemaRef)], kind: Format) -> 
     common.ok_or_else(|| JobError::internal("a column of no file"))
 }
 
-/// Rejects numbers of several widths in one column, which the engine does not read by itself.
+/// Rejects numbers of several widths in one column, which the engine can't read by itself.
 pub(super) fn check_widths(schemas: &[(InputFile, SchemaRef)]) -> Result<(), JobError> {
     let mut known: BTreeMap<&str, (&InputFile, &DataType)> = BTreeMap::new();
     for (file, schema) in schemas {
@@ -152,14 +152,14 @@ pub(super) fn check_widths(schemas: &[(InputFile, SchemaRef)]) -> Result<(), Job
     Ok(())
 }
 
-/// Returns the name of a type beside another one: that of the policy file if it distinguishes them, except for numbers, whose width
-/// matters.
+/// Returns the name of a type in contrast to another one: that of the policy file if it distinguishes them, except for numbers,
+/// whose width matters.
 fn type_name(data_type: &DataType, other: &DataType) -> String {
     let words = describe_type(data_type);
     if data_type.is_numeric() || words == describe_type(other) { data_type.to_string() } else { words.to_owned() }
 }
 
-/// CSV has no types: each column gets one that fits all inferred types of its files.
+/// Merges the types of CSV files: each column gets one that fits all types inferred from its files.
 fn merged_types(schemas: &[(InputFile, SchemaRef)]) -> SchemaRef {
     use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
     let (_, first) = &schemas[0];

@@ -1,4 +1,4 @@
-//! A table of the host as an input, in place of files.
+//! A table of the host as an input, instead of files.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl TableInput {
     }
 }
 
-/// Without the table, which may show rows.
+/// Omits the table, which may show rows.
 impl fmt::Debug for TableInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableInput").finish_non_exhaustive()

@@ -1,7 +1,7 @@
 //! Validates that bytes are a struct of Thrift's compact protocol, as the footer of a Parquet file should be.
 //!
-//! A decoder allocates as many items as a list claims to have before it reads the first. A list that claims two billion
-//! would end the process, so lengths are checked against the available bytes beforehand.
+//! A decoder allocates the declared number of items of a list before it reads the first one. A list that declares two
+//! billion would abort the process, so lengths are checked against the available bytes beforehand.
 
 /// Maximum nesting of a footer. Valid footers have fewer than ten levels.
 const DEEPEST: usize = 64;

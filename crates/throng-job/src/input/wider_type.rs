@@ -11,10 +11,10 @@ const SIGNED: [DataType; 4] = [Int8, Int16, Int32, Int64];
 /// Unsigned integers by the logarithm of their width.
 const UNSIGNED: [DataType; 4] = [UInt8, UInt16, UInt32, UInt64];
 
-/// Returns the narrowest type that holds all values of two types of numbers exactly; `None` if there is none, or if they are no
-/// numbers. The result for many types does not depend on their order.
+/// Returns the narrowest type that holds all values of two types of numbers exactly; `None` if there is none, or if they are
+/// not numbers. The result for many types does not depend on their order.
 ///
-/// Integers are not read as floating-point numbers: these are released in another form.
+/// Integers are not read as floating-point numbers, which are released in a different format.
 pub(super) fn wider_type(a: &DataType, b: &DataType) -> Option<DataType> {
     let width = |of: &[DataType; 4], data_type: &DataType| of.iter().position(|known| known == data_type);
     let (signed, unsigned) = (|of: &DataType| width(&SIGNED, of), |of: &DataType| width(&UNSIGNED, of));
@@ -40,7 +40,7 @@ mod tests {
 
     const NUMBERS: [DataType; 10] = [Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float32, Float64];
 
-    /// The least and the greatest integer of a type.
+    /// Returns the minimum and maximum of an integer type.
     fn range(data_type: &DataType) -> (i128, i128) {
         match data_type {
             Int8 => (i8::MIN.into(), i8::MAX.into()),

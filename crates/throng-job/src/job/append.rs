@@ -1,12 +1,12 @@
-//! Appends the rows of new input files to a release, in files of their own.
+//! Appends the rows of new input files to a release, in separate files.
 //!
 //! # The promise
 //!
-//! The files of an append show which rows arrived together, so the intruder is assumed to know when a row arrived: the
-//! rows of each append satisfy the models on their own, in distinct units where the policy names a unit. A promise for
-//! someone who does not know it would let few new rows join the classes of earlier ones; someone who compares the files
-//! would see these few. It could be kept only if all files were written again in one order, and only against someone who has
-//! not kept the earlier ones.
+//! The files of an append show which rows arrived together, so the intruder is assumed to know when a row arrived: the rows
+//! of each append satisfy the models on their own, in distinct units where the policy names a unit. A promise against
+//! someone who does not know it would let a few new rows join the classes of earlier ones, and someone who compares the
+//! files would see those few. Such a promise could be kept only by rewriting all files in one order, and only against
+//! someone who has not kept the earlier ones.
 //!
 //! The union satisfies the models too: rows with equal released values, of several appends, are a union of classes that
 //! satisfy the models, and every model that is allowed here is closed under union.
@@ -29,7 +29,7 @@ use crate::series::standing_release;
 use crate::store_path::StorePath;
 use crate::write::hexadecimal;
 
-/// What an append did.
+/// Outcome of an append.
 #[derive(Clone, Debug)]
 pub struct AppendOutcome {
     /// Output location.
@@ -40,14 +40,14 @@ pub struct AppendOutcome {
     pub new_files: u64,
     /// Number of input files that the release had already.
     pub known_files: u64,
-    /// Number of input files that are left for later, because they were written a moment ago.
+    /// Number of input files that are deferred, because they were written a moment ago.
     pub young_files: u64,
-    /// Manifest of the release that stands now; `None` if there is none.
+    /// Manifest of the current release; `None` if there is none.
     pub manifest: Option<Manifest>,
 }
 
 /// Releases the rows of the input files that the release at the output does not have yet, as more files of that release. Local
-/// files are left for later until nothing was written to them for `settle`.
+/// files are deferred until nothing has been written to them for `settle`.
 ///
 /// Nothing is appended, and an error is returned, if the new rows alone can't satisfy the policy: their files stay new, and are
 /// released together with later ones.
@@ -110,7 +110,7 @@ struct Append<'a> {
 }
 
 impl Append<'_> {
-    /// Returns the manifest of the release that stands, if rows may be added to it.
+    /// Returns the manifest of the current release, if rows may be added to it.
     async fn standing(&self) -> Result<Option<Manifest>, JobError> {
         appendable(self.output, self.policy).await
     }
@@ -158,8 +158,8 @@ impl Append<'_> {
         })
     }
 
-    /// Stages the rows of new files. The standing release is read after the staging began, so that a release that was
-    /// committed in between makes the commit fail.
+    /// Stages the rows of new files. The current release is read after the staging began, so that a release committed
+    /// in between makes the commit fail.
     async fn prepare(
         &self,
         found: AppendCandidates,
@@ -176,7 +176,7 @@ impl Append<'_> {
         let (count, entries) = (new.files.len() as u64, new.entries.clone());
         let new = NewFiles { entries: Vec::new(), ..new };
         let mut ready = anonymize(self.policy, self.options, self.cluster, staged, run, Some(new)).await?;
-        // The files of the whole release are listed one by one.
+        // Appended files are listed one by one instead.
         ready.input_digest = None;
         let columns = hexadecimal(&self.key.derive("appended columns", ready.columns.as_bytes()).to_bytes());
         if inputs.appends > 0 && inputs.columns != columns {
@@ -205,7 +205,7 @@ impl Append<'_> {
     }
 }
 
-/// Returns what an append adds to the sums.
+/// Returns the amounts that an append adds to the sums.
 fn totals_of(ready: &StagedRelease) -> AppendTotals {
     let sidecar = &ready.sidecar;
     AppendTotals {
@@ -215,5 +215,5 @@ fn totals_of(ready: &StagedRelease) -> AppendTotals {
     }
 }
 
-/// The release that stands, the number of files that it has, and the rows of new files with their number.
+/// The current release, the number of its files, and the rows of new files with their number.
 type PreparedAppend = (Option<Manifest>, u64, Option<(StagedRelease, AppendTarget, u64)>);

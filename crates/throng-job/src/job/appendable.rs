@@ -2,8 +2,8 @@
 //!
 //! The manifest is the memory of an appended release: it says which input files were released. Without it, or with an earlier
 //! one, files would be released a second time, in other classes, and both releases together disclose more than one. So a
-//! manifest that is lost, damaged or older than the release is refused. The sidecar shows it: it is written after the manifest,
-//! and never before.
+//! missing, damaged or outdated manifest is refused. The sidecar reveals an outdated one, because it is always written after
+//! the manifest.
 
 use object_store::ObjectStoreExt;
 use throng_policy::Policy;
@@ -14,7 +14,7 @@ use crate::manifest::{MANIFEST, Manifest, policy_digest};
 use crate::publish::METRICS;
 use crate::store_path::StorePath;
 
-/// How to go on without the manifest.
+/// Advice on how to continue without the manifest.
 const BEGIN_AGAIN: &str = "restore it from a backup, or begin a new release at another location";
 
 /// Returns the manifest of the release at an output; `None` if there is no release.

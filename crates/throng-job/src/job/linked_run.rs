@@ -97,7 +97,7 @@ pub(super) async fn anonymize_linked(
         .map(|(table, made)| StagedTable { policy: table.policy, place: made.place.clone(), files: &made.files })
         .collect();
     let found = check_profiles(&written, options).instrument(span).await?;
-    // That several inputs have not changed is not looked for: such a job always runs.
+    // There is no up-to-date check over several inputs: such a job always runs.
     let fingerprint = tables[0].input.fingerprint().filter(|_| !policy.has_tables());
     let input_digest = fingerprint.map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
     let names = named.iter().map(|(name, _)| name.clone());
@@ -167,7 +167,7 @@ pub(crate) fn warning(policy: &Policy) -> Option<String> {
 }
 
 impl LinkedJob<'_> {
-    /// Writes the release of a table to a place, and reads it back.
+    /// Writes the release of a table to a store path, and reads it back.
     async fn make(
         &self,
         number: usize,

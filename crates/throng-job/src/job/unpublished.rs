@@ -42,7 +42,7 @@ pub struct UnpublishedRelease {
     anonymizer: Arc<Anonymizer>,
     findings: Findings,
     exposure: Option<InsensitiveExposure>,
-    /// What was measured before the host received the release: its rows are those that are published.
+    /// Measurements taken before the host received the release: the same rows are published.
     examined: ExaminedRelease,
     input: InputDescription,
     input_digest: Option<String>,
@@ -53,7 +53,7 @@ pub struct UnpublishedRelease {
     is_of_host: bool,
 }
 
-/// Counts, and shows no row.
+/// Shows counts and no rows.
 impl fmt::Debug for UnpublishedRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UnpublishedRelease").field("rows", &self.findings.rows).finish_non_exhaustive()
@@ -61,7 +61,7 @@ impl fmt::Debug for UnpublishedRelease {
 }
 
 /// Anonymizes the table of the options, or else the input of a policy, and verifies all rows. Publishes nothing. Refuses a policy with
-/// a series: its ledger has to know every release that anyone sees.
+/// a series, whose ledger must record every release that anyone sees.
 pub async fn make_release(policy: &Policy, options: &JobOptions) -> Result<UnpublishedRelease, JobError> {
     if policy.series.is_some() {
         let text = "a release of a series is made and published in one run, which reads the ledger and writes it";
@@ -209,7 +209,7 @@ impl UnpublishedRelease {
     }
 
     /// Writes the release to an output location, reads it back, verifies it and publishes it, as [`run`](crate::run) does. Every
-    /// publication is a run of its own.
+    /// publication is a separate run.
     pub async fn publish(&self, output: Output, options: &JobOptions) -> Result<PublishedRelease, JobError> {
         let mut policy = self.policy.clone();
         policy.output = output;

@@ -127,7 +127,7 @@ async fn a_release_is_attacked_before_the_host_receives_it() {
     let gains = |facts: &AttackFacts| -> Vec<(String, f64)> {
         facts.measured.iter().map(|gain| (gain.name.to_string(), gain.gain)).collect()
     };
-    // The staged files have traces and an order of their own, and everything else is the same.
+    // The staged files have their own traces and order; everything else is the same.
     let linkage = |facts: &AttackFacts| gains(facts).into_iter().find(|(name, _)| name == "linkage").unwrap();
     assert_eq!(linkage(&of_table), linkage(run.sidecar.attacks.as_ref().unwrap()));
 
@@ -154,7 +154,7 @@ async fn people_are_counted_in_a_release_of_the_host() {
     policy.privacy.population = Some(met);
     let release = make_release(&policy, &options(true)).await.unwrap();
     let matched = |sidecar: &Sidecar| sidecar.risk.clone().unwrap().population.unwrap().matched.unwrap();
-    // The input stands for the population, so that everyone whom a class matches is in it.
+    // The input is the population, so everyone whom a class matches is in it.
     let found = matched(release.sidecar());
     assert!(found.fewest >= 5 && found.outside == 0.0, "{found:?}");
     assert_eq!(found.presence.map(|presence| (presence.least, presence.most)), Some((1.0, 1.0)));

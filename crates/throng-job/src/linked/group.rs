@@ -25,18 +25,18 @@ use crate::job::failure;
 use crate::progress::Progress;
 use crate::stage_timer::StageTimer;
 
-/// Rows of the grouping that are read at a time.
+/// Number of rows of the grouping that are read at a time.
 const BATCH_ROWS: usize = 8 << 10;
 
 /// People and their numbers of rows.
 #[derive(Default)]
 struct RowsPerPerson {
     people: FxHashMap<UnitId, RowCounts>,
-    /// Number of rows of the first table without an owner, each of which is a unit of its own.
+    /// Number of rows of the first table without an owner, each of which is a separate unit.
     unnamed: u64,
 }
 
-/// Puts the people of the first table into groups. Rows of others, in the other tables, are to be suppressed.
+/// Puts the people of the first table into groups. Rows of other people, in the other tables, are to be suppressed.
 pub(crate) async fn link(
     tables: &[LinkedTable<'_>],
     key: PseudonymKey,
@@ -50,7 +50,7 @@ pub(crate) async fn link(
     let counted = count_rows(tables, &key, session).await?;
     let k = first.policy.privacy.k;
     let mut rows = kept_rows(counted.people, k);
-    // Whether a row has an owner is visible, so they are hidden among each other: they have a stratum of their own.
+    // Whether a row has an owner is visible, so rows without one are hidden among each other, in a separate stratum.
     let alone: RowCounts = (0..tables.len()).map(|table| u32::from(table == 0)).collect();
     let unnamed = (1..=counted.unnamed).map(|number| (UnitId::from(number), Arc::clone(&alone)));
     check_limits(tables, &rows)?;
@@ -68,7 +68,8 @@ fn strata_of(rows: &FxHashMap<UnitId, RowCounts>) -> FxHashMap<RowCounts, u64> {
     known.into_iter().cloned().zip(1..).collect()
 }
 
-/// Refuses limits of columns by which no groups are formed: rows of one group could lie on both sides of a limit.
+/// Refuses limits on columns that do not take part in the grouping: rows of one group could lie on both sides of a
+/// limit.
 fn check_limits(tables: &[LinkedTable<'_>], rows: &FxHashMap<UnitId, RowCounts>) -> Result<(), JobError> {
     for (number, table) in tables.iter().enumerate() {
         let grouped = u32::from(number == 0);
@@ -149,7 +150,7 @@ struct Leads<'a> {
 }
 
 impl Leads<'_> {
-    /// Forms classes of the rows, which do not cross strata.
+    /// Forms classes of the rows, within strata.
     async fn group(
         self,
         key: PseudonymKey,
@@ -189,7 +190,7 @@ impl Leads<'_> {
         while let Some(batch) = batches.try_next().await.map_err(|error| JobError::reading("the input", &error))? {
             for (id, class) in classes_of(&batch, unit, &quasi)? {
                 let rows = rows.get(&id).ok_or_else(|| JobError::internal("a group has a person of no stratum"))?;
-                // Classes of two strata may read the same.
+                // Classes of two strata may have equal labels.
                 let stratum = (!is_unnamed(id)).then(|| Arc::clone(rows));
                 units.insert(id, LinkedUnit { group: groups.number(class, stratum), rows: Arc::clone(rows) });
             }

@@ -1,9 +1,9 @@
 //! Rows that pseudonyms link, in one table or in several.
 //!
-//! A pseudonym shows which rows are of one person. So what all of them show adds up: an intruder may look for the person whose
-//! rows have these classes, this many of each. The *profile* of a person is the multiset of the classes of all of their rows in
-//! all tables of the release. The promise with pseudonyms is that every profile is that of at least k people, and that every
-//! model of the policy holds among the rows that the people of one profile have in one class.
+//! A pseudonym shows which rows belong to one person. So the information in all of them adds up: an intruder may look for the
+//! person whose rows have exactly these classes, with these counts. The *profile* of a person is the multiset of the classes of
+//! all of their rows in all tables of the release. The promise with pseudonyms is that every profile is shared by at least k
+//! people, and that every model of the policy holds among the rows that the people of one profile have in one class.
 //!
 //! ```text
 //!  every table ─► count the rows of each person ─► strata: people with the same numbers of rows  (strata)

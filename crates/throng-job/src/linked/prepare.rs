@@ -1,4 +1,4 @@
-//! The rows of a table with pseudonyms in place of their units, and with their blocks.
+//! The rows of a table with pseudonyms instead of units, and with their blocks.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::error::{JobError, Kind};
 pub(super) const KEY: &str = "__throng_key";
 /// Whether a row is suppressed because a quasi-identifier is null.
 pub(super) const OUT: &str = "__throng_out";
-/// Number of a row among those of its person that are not out; among all rows without a person, if it has none.
+/// Number of a row among the rows of its person that are not suppressed; if it has no person, among all such rows.
 pub(super) const SLOT: &str = "__throng_slot";
 
 impl LinkedTable<'_> {
@@ -82,7 +82,7 @@ impl LinkedTable<'_> {
         rows.map_err(|error| JobError::reading("the input", &error))
     }
 
-    /// Selects the columns of the input, with `unit` in place of that of the unit, and the blocks.
+    /// Selects the columns of the input, with `unit` replacing the unit column, and the blocks.
     pub(super) fn selected(
         &self,
         rows: DataFrame,
@@ -100,7 +100,7 @@ impl LinkedTable<'_> {
 }
 
 impl LinkedRows {
-    /// Whether anybody in a group has rows in the table with this number.
+    /// Whether anyone in a group has rows in the table with this number.
     pub(crate) fn has_rows(&self, number: usize) -> bool {
         self.units.values().any(|unit| unit.rows[number] > 0)
     }
@@ -118,7 +118,7 @@ impl LinkedRows {
         let block = RowFunction::call(BLOCK_COLUMN, DataType::UInt64, arguments, move |columns| {
             let block = |(unit, slot): (Option<UnitId>, u64), is_null: bool| {
                 let unit = units.get(&unit?)?;
-                // A row without a person has the number of the row as its unit, and is the only row of it.
+                // A row without a person has the row number as its unit, and is the only row of that unit.
                 let slot = if is_null { 1 } else { slot };
                 let is_kept = (number == 0 || !is_null) && slot <= u64::from(unit.rows[number]);
                 is_kept.then(|| u64::from(unit.group) << 32 | slot)
@@ -130,8 +130,8 @@ impl LinkedRows {
     }
 }
 
-/// Returns the unit, the slot and whether there is no key, of rows with [`KEY`], [`SLOT`] and, if `has_out`, [`OUT`]. A row that
-/// is out has no unit.
+/// Returns the unit, the slot and whether there is no key, of rows with [`KEY`], [`SLOT`] and, if `has_out`, [`OUT`]. A
+/// suppressed row has no unit.
 pub(super) fn units_of(columns: &[ArrayRef], has_out: bool) -> Result<Vec<(Option<UnitId>, u64, bool)>> {
     let (Some(keys), Some(slots)) = (
         columns.first().and_then(|keys| keys.as_string_opt::<i32>()),
@@ -176,8 +176,8 @@ fn is_out(policy: &Policy) -> Expr {
     suppressing.reduce(Expr::or).unwrap_or(lit(false))
 }
 
-/// Rows of a person are in the order of their quasi-identifiers, and then of whatever else is released: equal rows may have any
-/// order.
+/// Orders the rows of a person by their quasi-identifiers, and then by the other released columns; the order of equal rows is
+/// arbitrary.
 fn order(policy: &Policy, schema: &Schema) -> Vec<datafusion::logical_expr::SortExpr> {
     let rank = |role: &Role| match role {
         Role::Quasi(_) => Some(0),

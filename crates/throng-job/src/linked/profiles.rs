@@ -41,7 +41,7 @@ pub(crate) struct StagedTable<'a> {
     pub(crate) files: &'a [FileEntry],
 }
 
-/// What was found about the people of a release whose rows are linked.
+/// Findings about the people of a release whose rows are linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkedFindings {
@@ -56,7 +56,7 @@ pub struct LinkedFindings {
 /// Profiles of people, by their pseudonyms.
 type Profiles = FxHashMap<UnitId, u128>;
 
-/// Checks that every profile is that of enough people, in each of whose classes every model holds.
+/// Checks that every profile is shared by enough people, and that every model holds in each of their classes.
 pub(crate) async fn check_profiles(
     tables: &[StagedTable<'_>],
     options: &JobOptions,
@@ -67,7 +67,7 @@ pub(crate) async fn check_profiles(
     }
 }
 
-/// Counts the profiles of tables. Also returns why they must be refused, if they must.
+/// Counts the profiles of tables. Also returns the reason why the release must be refused, if any.
 pub(crate) async fn find_profiles(
     tables: &[StagedTable<'_>],
     options: &JobOptions,
@@ -128,7 +128,7 @@ impl ProfiledTable {
         Ok(catch_decode_panics(catch_decode_panic(rows.execute_stream()).await.map_err(failed)?))
     }
 
-    /// Adds the classes of all rows to the profiles of their people. Returns whether all pseudonyms are some.
+    /// Adds the classes of all rows to the profiles of their people. Returns whether all pseudonyms are well-formed.
     async fn add_profiles(
         &self,
         session: &SessionContext,
@@ -191,11 +191,11 @@ impl ProfiledTable {
     }
 }
 
-/// Whose row it is.
+/// The owner of a row.
 enum RowOwner {
     Person(UnitId),
     Unowned,
-    /// What is released is no pseudonym.
+    /// The released value is not a pseudonym.
     Strange,
 }
 

@@ -16,7 +16,7 @@ const POLICY: &str = "version = 1\ntable = 'one'\nprivacy = { k = 2, p = 2, unit
 type TestRows = [(u32, &'static str, &'static str)];
 
 fn write(path: &Path, rows: &TestRows) -> FileEntry {
-    // Person 0 is nobody, and person 99 has something that is no pseudonym.
+    // Person 0 stands for rows without an owner, and person 99 has a value that is not a pseudonym.
     let ids: StringArray = rows
         .iter()
         .map(|(id, _, _)| match id {
@@ -38,7 +38,7 @@ fn write(path: &Path, rows: &TestRows) -> FileEntry {
     FileEntry { path, rows: rows.len() as u64, bytes, sha256: String::new() }
 }
 
-/// Returns the number of people, of profiles and of people in the smallest, or why the tables are refused.
+/// Returns the number of people, of profiles, and of people in the smallest profile, or the reason for a refusal.
 async fn found(one: &TestRows, two: &TestRows) -> Result<(u64, u64, u64), &'static str> {
     let folder = tempfile::tempdir().unwrap();
     let policy = Policy::parse(POLICY, Path::new("."), &Overrides::for_a_table()).unwrap();

@@ -49,7 +49,7 @@ pub(super) fn unit_id(pseudonym: &str) -> Option<UnitId> {
     is_pseudonym.then(|| UnitId::from_str_radix(pseudonym, 16).ok()).flatten()
 }
 
-/// Returns an error for a type whose values have no text of their own.
+/// Returns an error for a type whose values have no canonical text.
 pub(super) fn check_type(name: &str, data_type: &DataType) -> std::result::Result<(), JobError> {
     if has_text(data_type) {
         return Ok(());
@@ -86,7 +86,7 @@ fn canonical_texts(values: &ArrayRef) -> Result<StringArray> {
     }
 }
 
-/// Removes a fraction of zeros.
+/// Removes a fractional part that consists of zeros.
 fn without_fraction(number: &str) -> &str {
     let plain = match number.contains('.') && !number.contains(['e', 'E']) {
         true => number.trim_end_matches('0').trim_end_matches('.'),

@@ -8,8 +8,8 @@ use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::verify::{listed_files, release_at};
 
-/// Counts the profiles of people in a release with pseudonyms, over all of its tables. Also returns why it breaks the promise, if it
-/// does; `None` under a policy without pseudonyms.
+/// Counts the profiles of people in a release with pseudonyms, over all of its tables. Also returns the reason if it breaks the
+/// promise; `None` under a policy without pseudonyms.
 pub async fn verify_linked(
     location: &str,
     policy: &Policy,

@@ -1,8 +1,7 @@
 //! Strata: people with the same numbers of rows in all tables.
 //!
-//! The number of rows that a person has is seen where rows are linked, so people can only be hidden among others with the same
-//! numbers. People with rare numbers lose rows, one at a time and from the table where they have most, until enough others have
-//! as many.
+//! Linked rows reveal how many rows a person has, so people can only be hidden among others with the same numbers. People with
+//! rare numbers lose rows, one at a time and from the table where they have most, until enough others have as many.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::UnitId;
 pub(super) type RowCounts = Arc<[u32]>;
 
 /// Groups people into strata of at least `k`. Returns the numbers of rows that each person keeps; the first table keeps at least
-/// one row. Where people with the fewest rows are less than `k`, their stratum stays that small.
+/// one row. If there are fewer than `k` people with the fewest rows, their stratum stays that small.
 ///
 /// One sweep from the largest total of rows to the smallest: a stratum that is too small is moved into one with a row less,
 /// which comes later.
@@ -35,8 +34,8 @@ pub(super) fn kept_rows(people: FxHashMap<UnitId, RowCounts>, k: u64) -> FxHashM
     kept
 }
 
-/// Returns the counts with a row less in the table with most rows, the last of several; `None` if nothing is left but one row in
-/// the first table.
+/// Returns the counts with one row fewer in the table with most rows (the last such table); `None` if only one row in the first
+/// table is left.
 fn with_a_row_less(rows: &RowCounts) -> Option<RowCounts> {
     let spare = rows.iter().enumerate().map(|(table, rows)| rows - u32::from(table == 0));
     let (most, _) = spare.enumerate().filter(|(_, spare)| *spare > 0).max_by_key(|(_, spare)| *spare)?;

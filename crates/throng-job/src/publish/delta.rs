@@ -1,8 +1,8 @@
 //! Publishes a release as a version of a Delta table: files under unique names, and one log entry that is created exclusively.
 //!
-//! Staging is that of other releases. A file in the folder of a table is invisible until an entry names it, so files are
-//! brought there first; the entry is the commit. The manifest and the other documents follow it, and describe the latest version that
-//! Throng has finished: readers of the table do not need them.
+//! Staging works as for other releases. A file in the folder of a table is invisible until an entry names it, so files are moved
+//! there first; the entry is the commit. The manifest and the other documents follow it, and describe the latest version that Throng
+//! has finished: readers of the table do not need them.
 
 use std::fs;
 use std::io;
@@ -39,7 +39,7 @@ enum DeltaStaging {
     Remote(Box<RemoteSite>),
 }
 
-/// A table that gets another version, or its first.
+/// A table to which another version, or its first, is added.
 #[derive(Debug)]
 pub(super) struct DeltaSite {
     output: StorePath,
@@ -74,7 +74,7 @@ impl DeltaSite {
             (None, _) if around.has_files_of_others => return Err(not_ours(&output)),
             _ => {}
         }
-        // A release that is no table has its files in the folder, or its manifest.
+        // A release that is not a Delta table has its files or its manifest in the folder.
         let manifest = output.child(MANIFEST);
         let has_manifest = around.table.is_none() && manifest.store.head(&manifest.path).await.is_ok();
         if has_manifest {
@@ -146,7 +146,7 @@ impl DeltaSite {
         (self.replaced.as_ref().map_or(0, |table| table.version + 1), self.earlier)
     }
 
-    /// Brings verified files to the table, and commits by the log entry. On an error nothing is published, unless the message
+    /// Moves verified files to the table, and commits by the log entry. On an error nothing is published, unless the message
     /// states that the outcome is unknown.
     pub(super) async fn commit(
         &self,
@@ -251,7 +251,7 @@ impl DeltaSite {
         sync(&output).map_err(failed)
     }
 
-    /// Creates the entry as a second name of a complete file, which fails if the entry exists.
+    /// Creates the entry as a hard link to a complete file, which fails if the entry exists.
     fn create_entry(&self, site: &LocalSite, version: u64, entry: &[u8]) -> Result<(), JobError> {
         let failed = |error: io::Error| JobError::file_system(format!("publishing {}", self.output), &error);
         let Some([log, output]) = self.local_folders() else { return Ok(()) };

@@ -35,8 +35,8 @@ pub(crate) struct DeltaFiles {
     hidden: HiddenObjects,
     /// Whether there are other objects.
     pub(super) has_files_of_others: bool,
-    /// Number of versions, including the latest, that will be readable by time travel after another was committed and expired files
-    /// were removed.
+    /// Number of versions, including the latest, that will be readable by time travel after another version is committed and
+    /// expired files are removed.
     pub(super) readable_versions: u64,
     /// Number of releases among these: versions with different files.
     pub(super) readable_releases: u64,
@@ -91,8 +91,8 @@ impl DeltaFiles {
         Ok(Self { expired, unlisted, hidden, has_files_of_others, readable_versions, readable_releases, table })
     }
 
-    /// Returns everything that dead runs have left, and the number of runs that may be alive. A run is dead when all of its objects
-    /// are older than `lifetime`.
+    /// Returns everything that dead runs have left behind, and the number of runs that may be alive. A run is dead when all of its
+    /// objects are older than `lifetime`.
     pub(crate) fn dead(&self, lifetime: Duration, now: SystemTime) -> (Vec<ObjectMeta>, usize) {
         self.hidden.dead(&self.unlisted, lifetime, now)
     }

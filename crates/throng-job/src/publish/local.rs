@@ -2,7 +2,7 @@
 //!
 //! Concurrent runs: each run records the current release when it begins. Commits are serialized by a lock on the parent
 //! folder, and a commit succeeds only if that release is still the current one. On a file system without locks the
-//! exchange of folders is still atomic, and of two runs that overwrite at the same time the last one wins.
+//! exchange of folders is still atomic, and if two runs overwrite at the same time, the last one wins.
 
 use std::fs;
 use std::io;
@@ -33,11 +33,12 @@ pub(super) struct LocalSite {
     _alive: Option<Guard>,
     /// Staging folder of attempts, with its lock.
     attempts: OnceLock<(PathBuf, Option<Guard>)>,
-    /// Open files that are closed to remove the staging: the process may have reached its limit by then.
+    /// Spare open files, closed before the staging is removed: the process may have reached its limit of open files by
+    /// then.
     spare: Vec<fs::File>,
 }
 
-/// Files that are open while a folder with one folder below it is removed.
+/// Number of files that are open while a folder with one folder below it is removed.
 const SPARE_FILES: usize = 3;
 
 /// State of an output location.
@@ -123,7 +124,7 @@ impl LocalSite {
         attempts.into_iter().map(take).collect()
     }
 
-    /// Adds the files of the release that stands to the staging, and gives staged files names of their own.
+    /// Adds the files of the current release to the staging, and gives staged files unique names.
     pub(super) fn add_to(&self, manifest: Manifest, kept: Vec<FileEntry>) -> Result<Manifest, JobError> {
         let failed =
             |error: io::Error| JobError::file_system(format!("appending to {}", self.output.display()), &error);
@@ -187,8 +188,8 @@ impl LocalSite {
         }
     }
 
-    /// Drops the folder together with the replaced release. A rename that is not on disk yet can only be lost as a
-    /// whole.
+    /// Drops the folder together with the replaced release. A rename that is not on disk yet can only be lost
+    /// completely.
     pub(super) fn clean(self) {
         if let Some(parent) = self.output.parent()
             && let Err(error) = sync(parent)
@@ -232,7 +233,7 @@ pub(super) fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
             let text = format!("{} is a link to a folder that can't be reached", output.display());
             Err(JobError::new(Kind::BadPolicy, format!("{text}; create that folder, or remove the link")))
         }
-        // The output is absent; any other fault is reported when it is inspected.
+        // The output is absent; any other error is reported when it is inspected.
         Err(_) => Ok(output),
     }
 }
@@ -303,8 +304,8 @@ pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a verified release readable for everyone who may read the parent folder, as far as the process lets others read what
-/// it creates (umask), and writable for its owner only. `created` is a folder with the permissions of any new one.
+/// Makes a verified release readable for everyone who may read the parent folder, as far as the umask of the process permits,
+/// and writable for its owner only. `created` is a folder with default permissions.
 #[cfg(unix)]
 pub(super) fn make_readable(folder: &Path, created: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -25,11 +25,11 @@
 //!  └─────── an error takes all of it back ──────┘   └─────── nothing of the new release is removed ───────┘
 //! ```
 //!
-//! An append ([`Verified::appending`]) commits in the same way, with the files of the release that stands among the new ones: on
-//! the local file system as links in the staging, on a store by their names in the manifest.
+//! An append ([`Verified::appending`]) commits in the same way, with the files of the current release among the new ones: on the
+//! local file system as links in the staging, on a store by their names in the manifest.
 //!
 //! A reader of the manifest sees exactly the old or the new release. A reader that lists the folder sees verified files
-//! only, and `_SUCCESS` only while the files of exactly one release are there. A process that is killed leaves what
+//! only, and `_SUCCESS` only while the files of exactly one release exist. A process that is killed leaves what
 //! [`orphans`] recognizes: the next run or [`clean`](crate::clean) removes it.
 
 mod delta;
@@ -73,7 +73,7 @@ pub(crate) type Finish<'a> = &'a mut (dyn FnMut() -> Sidecar + Send);
 #[derive(Debug)]
 struct Documents {
     metrics: Vec<u8>,
-    /// The report as HTML, if the policy asks for it.
+    /// The report as HTML, if the policy requests it.
     report: Option<Vec<u8>>,
 }
 
@@ -99,11 +99,11 @@ enum Site {
 #[derive(Debug)]
 pub(crate) struct Staged {
     site: Site,
-    /// Folder of the release for its data files, if they do not lie beside its documents.
+    /// Folder of the release for its data files, if they do not lie next to its documents.
     data_folder: Option<String>,
 }
 
-/// What a release follows.
+/// The release that precedes a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StandingRelease {
     /// There is no release.
@@ -123,7 +123,7 @@ pub(crate) struct Verified {
     onto: Option<AppendTarget>,
 }
 
-/// What was read, as the manifest records it.
+/// The identity of the input, as recorded in the manifest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InputIdentity {
     /// Keyed digest of the input and its version.
@@ -135,9 +135,9 @@ pub(crate) struct InputIdentity {
 /// The release that verified files are added to.
 #[derive(Debug)]
 pub(crate) struct AppendTarget {
-    /// Files of the release that stands, which must be the one that stood when the staging began; none for the first append.
+    /// Files of the current release, which must be the same as when the staging began; none for the first append.
     pub(crate) kept: Vec<FileEntry>,
-    /// What the release is appended from, with the files that are added.
+    /// The inputs that the release is appended from, with the files that are added.
     pub(crate) inputs: AppendedInputs,
 }
 
@@ -233,7 +233,7 @@ impl Staged {
         }
     }
 
-    /// Converts successful attempts to files of the staging.
+    /// Converts files of successful attempts to staged files.
     pub(crate) async fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
         match &self.site {
             Site::Local(site) => site.take(attempts, self.data_folder.as_deref()),
@@ -265,7 +265,7 @@ impl Staged {
 }
 
 impl Verified {
-    /// Adds the files to a release in place of replacing it. The commit is the same: readers see the release without them, or
+    /// Adds the files to a release instead of replacing it. The commit is the same: readers see the release without them, or
     /// with all of them.
     pub(crate) fn appending(self, onto: AppendTarget) -> Self {
         Self { onto: Some(onto), ..self }
@@ -339,7 +339,7 @@ fn without_attempt(path: &str) -> String {
     format!("part-{number}.parquet")
 }
 
-/// Returns a data file under a name that no file of another run has, in the folder of its table.
+/// Renames a data file uniquely for its run, in the folder of its table.
 fn named_after_run(file: FileEntry, run_id: &str) -> FileEntry {
     let (table, name) = file.path.rsplit_once('/').map_or(("", file.path.as_str()), |(table, name)| (table, name));
     let name = without_attempt(name).replace("part-", &format!("part-{run_id}-"));

@@ -3,7 +3,7 @@
 //! | where | orphan | dead when |
 //! |---|---|---|
 //! | local | the hidden folder `.NAME.throng-<run>` beside the output | its lock is free; the lock ends with its process |
-//! | store | `_throng/staging/<run>/*`, `_throng/probe/<run>` | all of it is older than a day: a store knows no processes |
+//! | store | `_throng/staging/<run>/*`, `_throng/probe/<run>` | all of it is older than a day: a store has no processes to look at |
 //! | store | `part-<run>-*.parquet` that the manifest does not list | it is older than a day; or a later run has committed, since a run that started from an older manifest can't commit any more |
 //!
 //! On a file system without locks, a folder is dead when nothing in it has changed for a day. Nothing else is ever
@@ -23,7 +23,7 @@ use crate::error::{JobError, store_reason};
 use crate::manifest::Manifest;
 use crate::store_path::StorePath;
 
-/// A run on a store that has written nothing for this long is dead.
+/// A run on a store that has written nothing for this long is considered dead.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Number of objects that are removed concurrently.
@@ -170,7 +170,7 @@ fn is_untouched(folder: &Path, lifetime: Duration) -> bool {
 pub(super) struct HiddenObjects(BTreeMap<String, Vec<ObjectMeta>>);
 
 impl HiddenObjects {
-    /// Adds an object at this path below the output, if it is of a run.
+    /// Adds an object at this path below the output, if it belongs to a run.
     pub(super) fn add(&mut self, below: &[String], object: ObjectMeta) {
         match below.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["_throng", "staging", run_id, _, ..] | ["_throng", "probe", run_id] if is_run_id(run_id) => {
@@ -271,7 +271,7 @@ impl StoreOrphans {
     }
 }
 
-/// Removes objects, and logs those that can't be removed. Returns the number of these.
+/// Removes objects. Logs those that can't be removed, and returns their number.
 pub(crate) async fn remove_all(on: &StorePath, objects: impl IntoIterator<Item = object_store::path::Path>) -> usize {
     let removals = objects.into_iter().map(|path| {
         let place = on.at(path);

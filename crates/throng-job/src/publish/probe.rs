@@ -2,7 +2,7 @@
 //!
 //! Some stores accept the conditions of a put, ignore them, and report success. A commit would not be atomic there: two
 //! concurrent runs would both succeed, and each would remove the other's files. So before anything else is written, a
-//! run puts an object of its own name twice, with conditions that must fail.
+//! run puts an object with a unique name twice, with conditions that must fail.
 
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 
@@ -10,7 +10,7 @@ use super::writing;
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// A tag and a version that no object has.
+/// An entity tag and a version that no object has.
 const NOT_A_TAG: &str = "\"00000000000000000000000000000000\"";
 const NOT_A_VERSION: &str = "1";
 

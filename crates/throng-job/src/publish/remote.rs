@@ -22,7 +22,7 @@ const RETRIES: u32 = 3;
 /// Wait before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
-/// Time in which a store carries out a request that was on its way when its connection was dropped.
+/// Time within which a store may still carry out a request that was in flight when its connection was dropped.
 const LATE_WRITES: Duration = Duration::from_millis(500);
 
 /// Number of files that are copied concurrently.
@@ -93,7 +93,7 @@ impl RemoteSite {
         })
     }
 
-    /// Creates the staging of a release whose commit is not that of a manifest.
+    /// Creates the staging of a release that is not committed by its manifest.
     pub(super) fn stage(output: &StorePath, run_id: &str) -> Self {
         Self {
             output: output.clone(),
@@ -157,7 +157,7 @@ impl RemoteSite {
             return Err(CommitFailure::Unpublished(lost(&self.output)));
         }
         if self.replaced.is_some() {
-            // The marker states that exactly the files of one release are there, which is about to change.
+            // The marker states that exactly the files of one release exist, which is about to change.
             match self.output.store.delete(&self.output.child(SUCCESS).path).await {
                 Ok(()) | Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(failed(error)),
@@ -199,11 +199,11 @@ impl RemoteSite {
         self.put_commit(MANIFEST, payload, options, run_id_of).await
     }
 
-    /// Commits by a put of one object; `run_id_of` returns the run id in it.
+    /// Commits by a put of one object; `run_id_of` parses the run id in it.
     ///
     /// A response may be lost or late although the store accepts the manifest. While that is possible the put is
-    /// retried: if it succeeds, the one in doubt can no longer take effect; if it is refused, the manifest has the id
-    /// of the run that won.
+    /// retried: if it succeeds, the earlier one can no longer take effect; if it is refused, the manifest has the id of
+    /// the run that won.
     pub(super) async fn put_commit(
         &self,
         name: &str,
@@ -222,7 +222,7 @@ impl RemoteSite {
             };
             match (standing, put) {
                 (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
-                // Without conditions, another run may have written last.
+                // Without conditional puts, another run may have written last.
                 (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
                     return Err(CommitFailure::Unknown(lost(&self.output)));
                 }
@@ -345,7 +345,7 @@ impl RemoteSite {
     }
 
     /// Removes the staging of a run that ended while it was writing. A store may still carry out a request whose connection
-    /// was dropped, so that the staging is looked at once more.
+    /// was dropped, so the staging is listed once more.
     pub(super) async fn abandon_writing(&self) {
         self.abandon().await;
         tokio::time::sleep(LATE_WRITES).await;

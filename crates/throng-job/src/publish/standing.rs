@@ -8,10 +8,10 @@ use super::{METRICS, REPORT, SUCCESS};
 use crate::manifest::Manifest;
 use crate::store_path::StorePath;
 
-/// Puts `_SUCCESS` beside the release that stands on a store, if it lacks it and no other run is under way. Documents that
+/// Writes `_SUCCESS` for the current release on a store, if it is missing and no other run is in progress. Documents that
 /// describe another release are removed. Never fails the job: readers of the manifest miss nothing.
 pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
-    // On the local file system all of a release appears at once.
+    // On the local file system a release appears all at once.
     if output.local_path().is_some() {
         return;
     }
@@ -19,7 +19,7 @@ pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
     if !matches!(marker.store.head(&marker.path).await, Err(Error::NotFound { .. })) {
         return;
     }
-    // A run that is about to commit has removed the marker, and has files beside those of the release.
+    // A run that is about to commit has removed the marker, and has files in addition to those of the release.
     match StoreOrphans::look(output, Some(manifest), &[]).await {
         Ok(around) if around.unlisted.is_empty() && !around.has_files_of_others => {}
         _ => return,

@@ -10,8 +10,8 @@
 //!  later ───┴─ by row ─► matched ┴─ in one ─► by rest ─► moved, left or come ──┴─ by set ─► rows and values counted
 //! ```
 //!
-//! Rows wait on disk between the steps. Each step takes one bucket at a time, and counts what it reads, so that memory follows
-//! neither the rows of the releases nor those of their largest class.
+//! Rows are kept on disk between the steps. Each step takes one bucket at a time, and counts while it reads, so memory depends
+//! neither on the rows of the releases nor on those of their largest class.
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::prelude::SessionContext;
@@ -32,11 +32,11 @@ use super::buckets::{BUCKETS, reservation, reserve};
 use super::rows::{codes, counted_columns, hashes};
 use super::seen_rows::{BucketBy, SeenColumns, SeenRows, SeenWriter, SetKey, StoredSeen};
 
-/// Memory of an entry of a table of hashes, at most, and of a value in one.
+/// Maximum memory of an entry of a hash table, and of a value in one.
 const ENTRY_BYTES: usize = 256;
 const VALUE_BYTES: usize = 32;
 
-/// What two releases give away together.
+/// What two releases reveal together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesComparison {
     /// Location of the earlier release.
@@ -88,7 +88,7 @@ pub async fn verify_against(
 pub(super) struct Comparer<'a> {
     pub(super) promise: &'a Promise,
     pub(super) session: &'a SessionContext,
-    /// Number of buckets, which changes nothing of what is found.
+    /// Number of buckets. Findings do not depend on it.
     pub(super) buckets: usize,
 }
 
@@ -97,7 +97,7 @@ impl Comparer<'_> {
         SeenWriter::new(self.promise.sensitive.len(), by, self.buckets, self.session)
     }
 
-    /// Reads a release. `place` changes rows of an earlier release into those of another one.
+    /// Reads a release as an earlier one; `place` may move its rows to the later one.
     async fn read(&self, location: &str, store: &Store, place: impl Fn(&mut SeenRows)) -> Result<StoredSeen, JobError> {
         let input = open_release(self.session, &[location.to_owned()], store).await?;
         input.read_plan(None).apply(self.session)?;
@@ -162,7 +162,7 @@ impl Comparer<'_> {
         Ok(found)
     }
 
-    /// Matches equal rows of one class. Returns the rows of either release that the other does not have in that class.
+    /// Matches equal rows of one class. Returns the rows of each release that the other does not have in that class.
     fn match_equal(
         &self,
         earlier: &StoredSeen,
@@ -209,7 +209,7 @@ impl Comparer<'_> {
         unmatched.finish()
     }
 
-    /// Matches rows that are equal but for their class, where either release has one of them.
+    /// Matches rows that are equal except for their class, if each release has only one of them.
     fn match_moved(
         &self,
         unmatched: &StoredSeen,
@@ -218,7 +218,8 @@ impl Comparer<'_> {
     ) -> Result<(), JobError> {
         let room = reservation(self.session);
         for bucket in 0..self.buckets {
-            // By all other columns: the rows of the earlier release and of the later one, and a class of each.
+            // Keyed by all other columns: the number of rows in the earlier release and in the later one, and a class
+            // of each.
             let mut alike: FxHashMap<u128, ([u64; 2], SetKey)> = FxHashMap::default();
             for part in unmatched.parts(bucket) {
                 for (seen, _) in part?.iter() {
@@ -261,7 +262,7 @@ impl Comparer<'_> {
                     let set = counted.entry(seen.set()).or_insert_with(|| CountedSet::new(sensitive.len()));
                     set.rows += seen.rows;
                     for ((known, value), promised) in set.values.iter_mut().zip(values).zip(sensitive) {
-                        // More values than p make no difference.
+                        // Values beyond p make no difference.
                         if *value != UNCOUNTED && (known.len() as u64) < promised.p {
                             held += usize::from(known.insert(*value));
                         }

@@ -1,4 +1,4 @@
-//! Comparisons on disk, held against one in memory.
+//! Checks comparisons on disk against one in memory.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn promise(k: u64, p: u64) -> Promise {
     Promise { quasi: vec!["age".into()], k, sensitive: vec![sensitive], limits: Vec::new(), unit: None }
 }
 
-/// Numbers that look random.
+/// A pseudorandom number generator.
 struct Draws(u64);
 
 impl Draws {
@@ -54,7 +54,7 @@ fn releases(seed: u64, rows: u64, classes: u64, rests: u64) -> [Vec<Row>; 2] {
     [earlier, later]
 }
 
-/// Compares releases as the module says, in memory and literally.
+/// A literal implementation of the comparison, in memory.
 fn literal(earlier: &[Row], later: &[Row], promise: &Promise) -> SeriesComparison {
     let mut found = SeriesComparison::default();
     let mut old = earlier.to_vec();

@@ -1,6 +1,7 @@
 //! Rows on disk, in buckets that each fit into memory.
 //!
-//! A file without a name has the rows of all buckets, in pieces. It is gone when it is dropped, or the process ends.
+//! An unnamed temporary file holds the rows of all buckets, in pieces. It disappears when it is dropped, or when the
+//! process ends.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -19,19 +20,19 @@ use crate::error::JobError;
 
 use super::kernel;
 
-/// Number of buckets. What is made of the rows does not depend on it.
+/// Number of buckets. Results do not depend on it.
 pub(super) const BUCKETS: usize = 256;
 
-/// Size of the rows that wait until they are written together; less if the pool is small.
+/// Size of the rows that are buffered until they are written together; less if the pool is small.
 const WAITING_BYTES: usize = 12 << 20;
 
-/// Divisor of the size of a pool: the share of the rows that wait.
+/// Divisor of the pool size: the share of buffered rows.
 const WAITING_SHARE: usize = 16;
 
-/// Memory to write rows to buckets, at most, with as many writers as there are at a time.
+/// Maximum memory to write rows to buckets, for all concurrent writers.
 pub(super) const WRITING_BYTES: usize = 3 * 2 * WAITING_BYTES;
 
-/// Memory of a bucket over its size on disk, while it is read, ordered and written.
+/// Memory of a bucket relative to its size on disk, while it is read, sorted and written.
 const OVER_DISK: usize = 3;
 
 /// Name of the resource in the out-of-memory error.
@@ -42,7 +43,7 @@ pub(super) fn reservation(session: &SessionContext) -> MemoryReservation {
     MemoryConsumer::new("throng series").register(&session.runtime_env().memory_pool)
 }
 
-/// Resizes a reservation, or fails with the memory that would do.
+/// Resizes a reservation, or fails with the amount of memory that would suffice.
 pub(super) fn reserve(reservation: &MemoryReservation, bytes: usize) -> Result<(), JobError> {
     reservation.try_resize(bytes).map_err(|error| JobError::reading(WHAT, &error))
 }
@@ -54,7 +55,7 @@ pub(super) struct BucketWriter {
     schema: SchemaRef,
     pieces: Vec<Vec<Piece>>,
     waiting: Vec<RecordBatch>,
-    /// Bucket, waiting batch and row of each waiting row.
+    /// Bucket, buffered batch and row of each buffered row.
     places: Vec<(u32, u32, u32)>,
     waiting_bytes: usize,
     most_bytes: usize,
@@ -103,7 +104,7 @@ impl BucketWriter {
         if self.waiting_bytes >= self.most_bytes { self.write() } else { Ok(()) }
     }
 
-    /// Writes all waiting rows to their buckets.
+    /// Writes all buffered rows to their buckets.
     fn write(&mut self) -> Result<(), JobError> {
         self.places.sort_unstable();
         let waiting: Vec<&RecordBatch> = self.waiting.iter().collect();

@@ -1,6 +1,7 @@
 //! Counts the cells of a release, and the rows that its classes have borrowed.
 //!
-//! Rows arrive class by class, and the rows of a cell with many classes. So cells are counted in buckets of their own, on disk.
+//! Rows arrive class by class, and the rows of a cell may be spread over many classes. So cells are counted in separate buckets
+//! on disk.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ const LENDER_BYTES: usize = 16;
 
 /// Counts cells and borrowed rows of classes.
 pub(super) struct CellCounter {
-    /// Per class and cell of it: the cell, its rows in the class, and the same if the class has no other cell.
+    /// Per class and cell: the cell, its rows in the class, and its rows again if the class has no other cell.
     cells: BucketWriter,
     /// Class, cell and codes of rows in classes of several cells.
     mixed: BucketWriter,
@@ -73,7 +74,7 @@ impl CellCounter {
     pub(super) fn finish(self, crowd: &Crowd, session: &SessionContext) -> Result<CellCounts, JobError> {
         let room = reservation(session);
         let mut sizes = ClassSizes::default();
-        // A class whose rows are all of one cell, of which others have rows too, lends them.
+        // If all rows of a class are of one cell, and other classes also have rows of that cell, the cell lends rows.
         let mut lenders: FxHashSet<u64> = FxHashSet::default();
         let cells = self.cells.finish()?;
         for bucket in 0..BUCKETS {
@@ -110,7 +111,7 @@ pub(super) struct CellCounts {
     pub(super) borrowed: BorrowedRows,
 }
 
-/// Adds the classes of a bucket that have rows of cells that lend some.
+/// Adds the classes of a bucket that have rows of lending cells.
 fn add_borrowed(
     to: &mut BorrowedRows,
     mixed: &StoredBuckets,

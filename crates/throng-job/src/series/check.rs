@@ -1,4 +1,4 @@
-//! Compares the rows of a staged release with the ones that were decided.
+//! Compares the rows of a staged release with those of the decision.
 //!
 //! The decision says which row is shown in which class, and is checked against the memory of the series row by row. Rows of
 //! one class with the same sensitive values are interchangeable there. So if the staged files have as many rows of every class

@@ -17,7 +17,7 @@ use crate::error::JobError;
 
 use super::buckets::BUCKETS;
 
-/// Rows of a batch.
+/// Number of rows per batch.
 const BATCH_ROWS: usize = 8 << 10;
 
 /// Reads a bucket.

@@ -1,4 +1,4 @@
-//! Forms the classes of newcomers, who are few. Those of the first release are formed by the operator.
+//! Forms the classes of newcomers, of which there are few. The operator forms those of the first release.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct SurveyedRows {
     groups: Vec<u32>,
 }
 
-/// Classes of newcomers, and what was done to find them.
+/// Classes of newcomers, and statistics of forming them.
 pub(super) struct FormedPool {
     pub(super) classes: Vec<PoolClass>,
     pub(super) leaves: u64,
@@ -82,7 +82,7 @@ pub(super) fn form(
     if rows.num_rows() == 0 {
         return Ok(none);
     }
-    // Where every unit has one row, rows are counted: units would make a group of every row.
+    // If every unit has one row, rows are counted: with units every row would be a separate group.
     let mut distinct: Vec<u128> = units.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

@@ -6,10 +6,10 @@
 //!  directory as JSON: header, where the sections of each part are
 //! ```
 //!
-//! Parts divide the memory by the classes of its rows, so that a night holds one of them at a time. A remembered row takes
-//! 40 bytes and 8 per sensitive column before compression, of which pseudonym and content hash, 32 bytes, don't compress.
-//! The rows of the last release are kept as they were read, without identifiers, because a row that leaves the input may
-//! have to be shown again.
+//! The memory of the series is divided into parts by the classes of its rows, so that a night holds one part at a time. A
+//! remembered row takes 40 bytes and 8 per sensitive column before compression, of which pseudonym and content hash, 32
+//! bytes, don't compress. The rows of the last release are kept as they were read, without identifiers, because a row that
+//! leaves the input may have to be shown again.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,15 +26,15 @@ use super::sealed::{NotOpened, SealedFile, SealingFile, Section};
 
 const ZSTD_LEVEL: i32 = 1;
 
-/// Memory of the content of a part over its size, while it is decoded and merged with new rows.
+/// Memory of the content of a part relative to its size, while it is decoded and merged with new rows.
 const CONTENT_OVER_BYTES: u64 = 4;
 
-/// Returns the part of the memory that the rows of a class are in.
+/// Returns the part that holds the rows of a class.
 pub(super) fn part_of(class: u64) -> u32 {
     (class >> (u64::BITS - BUCKETS.ilog2())) as u32
 }
 
-/// Facts by which a ledger is recognized.
+/// Facts that identify a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LedgerHeader {
     /// Run that published the release.
@@ -87,7 +87,7 @@ pub(super) struct LedgerWriter {
     parts: Vec<LedgerPart>,
 }
 
-/// A ledger that is written, and not yet in its place.
+/// A ledger that is written, but not yet stored in its location.
 #[derive(Debug)]
 pub(super) struct WrittenLedger {
     pub(super) file: File,

@@ -6,11 +6,10 @@
 //! ```
 //!
 //! Neither the rows of the input nor those of the ledger are held in memory. The rows of the input are matched with the
-//! ledger unit by unit, in buckets of units on disk. The ledger is divided by classes, and what becomes of a class depends on
-//! its own rows alone, so a night handles one part of it at a time ([`throng_core::series`]). Newcomers are held in memory,
+//! ledger unit by unit, in buckets of units on disk. The ledger is divided by classes, and the decision about a class depends
+//! on its own rows alone, so a night processes one part at a time ([`throng_core::series`]). Newcomers are held in memory,
 //! except in the first release, whose classes the operator forms. [`run_series`] runs one night, [`verify_ledger`] checks the
-//! release that stands against its ledger, and [`verify_against`] compares releases as an intruder would, from their
-//! files alone.
+//! current release against its ledger, and [`verify_against`] compares releases as an intruder would, from their files alone.
 
 mod against;
 mod buckets;

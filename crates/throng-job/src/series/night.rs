@@ -52,7 +52,7 @@ const BATCH_ROWS: usize = 8 << 10;
 /// Memory of newcomers over that of their rows, while their classes are formed.
 const POOL_OVER_ROWS: usize = 3;
 
-/// What one night is made of.
+/// The inputs of one night.
 pub(super) struct Night<'a> {
     pub(super) anonymizer: &'a Arc<Anonymizer>,
     pub(super) settings: &'a SeriesSettings,
@@ -69,7 +69,7 @@ pub(super) struct DecidedNight {
     pub(super) rows: Arc<StoredBuckets>,
     /// Checksum of the classes and codes of these rows.
     pub(super) checksum: Checksum,
-    /// The next ledger, but for its end.
+    /// The next ledger, not finished yet.
     pub(super) ledger: LedgerWriter,
     pub(super) waiting: Vec<WaitingRow>,
     pub(super) releases: u64,
@@ -142,7 +142,7 @@ impl Night<'_> {
         let mut known = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut first = 0;
         for part in &ledger.parts {
-            // A job that is asked to stop does so here.
+            // Yields, so that a job can be stopped here.
             tokio::task::yield_now().await;
             reserve(&room, part.state_room())?;
             let keys: Vec<RowKey> = self.state(ledger, part)?.rows.iter().map(|row| row.key).collect();
@@ -189,7 +189,7 @@ impl Night<'_> {
             let rows = take_record_batch(&rows.content, &UInt32Array::from(new)).map_err(kernel)?;
             let row_bytes = size_of::<RowKey>() + size_of::<u64>() * width;
             pool_bytes += POOL_OVER_ROWS * (get_record_batch_memory_size(&rows) + rows.num_rows() * row_bytes);
-            // If newcomers do not fit, the rest of them is counted, so that the refusal asks for enough.
+            // If newcomers do not fit, the rest of them are counted, so that the error states a sufficient limit.
             if is_refused || pool_room.try_resize(pool_bytes).is_err() {
                 is_refused = true;
                 (keys, codes, content) = (Vec::new(), Vec::new(), Vec::new());
@@ -508,8 +508,8 @@ fn bits(from: &BooleanBufferBuilder, first: usize, rows: usize) -> Vec<bool> {
     (first..first + rows).map(|row| from.get_bit(row)).collect()
 }
 
-/// Returns the content of the rows to show. A row that was shown before is shown as it was, also in columns that are
-/// neither quasi-identifiers nor sensitive: someone who follows a row by these would see one row change.
+/// Returns the content of the rows to show. A row that was shown before is shown unchanged, including columns that are
+/// neither quasi-identifiers nor sensitive: someone who tracks a row by these would see it change.
 fn shown_rows(
     state: &SeriesState,
     before: Option<RecordBatch>,

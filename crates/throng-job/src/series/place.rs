@@ -1,13 +1,13 @@
-//! Where ledgers are kept, and which one belongs to the release that stands.
+//! Where ledgers are stored, and which one belongs to the current release.
 //!
 //! ```text
 //!  write ledger-<run> ─► commit of the release, whose manifest names the run ─► write `current` ─► remove older ledgers
 //! ```
 //!
-//! The manifest of the release is the commit of both: the ledger in effect is the one of the run that the manifest names.
-//! A run that is killed before the commit leaves a ledger that no manifest names, and the old release with its old ledger;
-//! killed after it, the new release with its new ledger, and older ones that the next run removes. Where the release is a Delta
-//! table, its log entry takes the place of the manifest.
+//! The manifest of the release is the commit of both: the ledger in effect is the one of the run that the manifest names. A run
+//! that is killed before the commit leaves a ledger that no manifest names, and the old release with its old ledger; killed
+//! after it, the new release with its new ledger, and older ones that the next run removes. If the release is a Delta table,
+//! its log entry takes the place of the manifest.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::{Duration, SystemTime};
@@ -25,22 +25,22 @@ use crate::write::Upload;
 use super::ledger::{Ledger, WrittenLedger};
 use super::sealed::NotOpened;
 
-/// Names the run of the last release, so that a series whose release was removed is not begun again unnoticed.
+/// Names the run of the last release, so that a series whose release was removed is not silently started again.
 const CURRENT: &str = "current";
 const PREFIX: &str = "ledger-";
 const SUFFIX: &str = ".throng";
 
-/// A ledger that no manifest names is removed at this age; a younger one may belong to a run that is under way.
+/// A ledger that no manifest names is removed at this age; a younger one may belong to a run in progress.
 const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Size of the pieces in which a ledger is sent.
+/// Size of the pieces in which a ledger is uploaded.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// How to begin again.
+/// Advice on how to start again.
 const BEGIN_AGAIN: &str = "restore it from a backup, or begin a new series with `throng run --rebase`, whose releases are \
                            not checked against the earlier ones";
 
-/// The place of the ledgers of one series.
+/// The location of the ledgers of one series.
 #[derive(Debug)]
 pub(super) struct LedgerPlace {
     place: StorePath,
@@ -48,7 +48,7 @@ pub(super) struct LedgerPlace {
 }
 
 impl LedgerPlace {
-    /// Opens the place that a policy names.
+    /// Opens the location that a policy names.
     pub(super) fn open(
         settings: &SeriesSettings,
         store: &Store,
@@ -83,7 +83,7 @@ impl LedgerPlace {
             }
             Err(error) => return Err(failed(error)),
         };
-        // Its parts are read when they are needed, from a copy that is encrypted as the ledger is.
+        // Its parts are read on demand, from a copy that is encrypted like the ledger.
         let mut file = tempfile::tempfile().map_err(|error| JobError::temporary_file(&error))?;
         while let Some(piece) = bytes.try_next().await.map_err(failed)? {
             file.write_all(&piece).map_err(|error| JobError::temporary_file(&error))?;
@@ -125,7 +125,7 @@ impl LedgerPlace {
         }
     }
 
-    /// Puts a ledger in its place, before its release is committed.
+    /// Stores a ledger, before its release is committed.
     pub(super) async fn write(&self, ledger: &WrittenLedger) -> Result<(), JobError> {
         let mut upload = Upload::new(self.place.child(&Self::name(&ledger.run_id)));
         let mut file = &ledger.file;
@@ -145,7 +145,7 @@ impl LedgerPlace {
         damaged(&self.place.child(&Self::name(run_id)))
     }
 
-    /// Completes a release that is committed: names it, and removes older ledgers. Never fails the job.
+    /// Completes a committed release: records its run, and removes older ledgers. Never fails the job.
     pub(super) async fn committed(&self, run_id: &str, replaced: Option<&str>) {
         let current = self.place.child(CURRENT);
         let named = current.store.put(&current.path, PutPayload::from(run_id.to_owned().into_bytes())).await;
@@ -168,7 +168,7 @@ impl LedgerPlace {
     }
 }
 
-/// Returns the key of the environment.
+/// Returns the ledger key from the environment.
 pub(super) fn ledger_key() -> Result<ReleaseKey, JobError> {
     let advice = "use 32 random bytes in hexadecimal, as `openssl rand -hex 32` prints them, and keep them as long as the series";
     let text = std::env::var(LEDGER_KEY_VARIABLE).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(super) struct TonightRows {
     buckets: StoredBuckets,
     /// Number of rows.
     pub(super) rows: u64,
-    /// Size of the rows, as they were received.
+    /// Size of the rows as received.
     pub(super) bytes: u64,
     /// Number of codes of a row.
     width: usize,
@@ -198,7 +198,7 @@ struct ReceivedRows {
     bytes: u64,
 }
 
-/// Why rows could not be read.
+/// The reason why rows could not be read.
 enum ReadFailure {
     /// The engine failed; its error may quote values.
     Engine(DataFusionError),
@@ -226,7 +226,7 @@ impl From<JobError> for ReadFailure {
     }
 }
 
-/// How rows of the input get their keys.
+/// Assigns keys to the rows of the input.
 struct RowsToKey<'a> {
     anonymizer: &'a Anonymizer,
     kept: &'a [&'a str],
@@ -292,7 +292,7 @@ impl RowsToKey<'_> {
     }
 }
 
-/// Returns a batch in the types that a release has, so that a change of encoding is no change of a row.
+/// Returns a batch in the types of a release, so that a change of encoding does not count as a change of a row.
 fn plain(batch: &RecordBatch) -> Result<RecordBatch, JobError> {
     let fields: Vec<Field> =
         batch.schema().fields().iter().map(|field| to_canonical_field(field).with_nullable(true)).collect();
@@ -309,7 +309,7 @@ pub(super) fn hashes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u128>,
     Ok(hashes.into_iter().map(|hash| key.hash(hash)).collect())
 }
 
-/// Returns sensitive columns as p counts them: look-alikes are equal, and values that count for nothing are null.
+/// Returns sensitive columns as p counts them: look-alikes are equal, and values that are not counted are null.
 pub(super) fn counted_columns<'a>(
     columns: &[ArrayRef],
     rules: impl IntoIterator<Item = &'a LookAlikeRule>,
@@ -317,7 +317,7 @@ pub(super) fn counted_columns<'a>(
     columns.iter().zip(rules).map(|(column, rule)| Ok(rule.keys_of(column)?)).collect()
 }
 
-/// Returns the codes of sensitive values, row by row. Nulls count for nothing.
+/// Returns the codes of sensitive values, row by row. Nulls are not counted.
 pub(super) fn codes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, JobError> {
     let of_column = columns.iter().map(|column| {
         let hashes = hashes(std::slice::from_ref(column), key.derive("series value", &[]))?;

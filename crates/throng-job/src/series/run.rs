@@ -51,8 +51,8 @@ struct StagedNight {
     warnings: Vec<String>,
 }
 
-/// Publishes the next release of a series. With `is_rebase` it is the first of a new one, whatever was published before. A
-/// compute cluster reads the input and verifies the release; the ledger and its key stay in this process.
+/// Publishes the next release of a series. With `is_rebase` it is the first of a new series, regardless of earlier
+/// releases. A compute cluster reads the input and verifies the release; the ledger and its key stay in this process.
 pub(crate) async fn run_series(
     policy: &Policy,
     options: &JobOptions,
@@ -85,8 +85,8 @@ pub(super) async fn run_with_key(
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
-        // The staging remembers which release it saw. It is committed only if that one still stands, so the ledger that is
-        // read from here on is that of the release which this one follows.
+        // The staging records the current release, and is committed only if that is still the current one. So the ledger
+        // read from here on belongs to the release that this one follows.
         let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let night = async {
@@ -158,7 +158,7 @@ pub(super) fn of_others(output: &StorePath) -> JobError {
 
 /// Returns the digest of the policy and of the unit, under which a series stays the same.
 ///
-/// Guards and declared types refuse deliveries, and change nothing of a release.
+/// Guards and declared types may refuse a delivery, but do not affect a release.
 pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Result<String, JobError> {
     let mut policy = policy.clone();
     policy.privacy.guards = Guards::default();
@@ -166,7 +166,7 @@ pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Resul
     Ok(format!("{}/{}", policy_digest(&policy)?, settings.unit.join("/")))
 }
 
-/// Returns the manifest of the release that stands.
+/// Returns the manifest of the current release.
 pub(crate) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
     let place = output.child(MANIFEST);
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
@@ -277,7 +277,7 @@ async fn stage(
     Ok(StagedNight { sidecar, read_back, input_digest, ledger, clock, warnings })
 }
 
-/// Returns what a cluster has sent. There is no release plan on a store, because the decision about rows stays with the driver.
+/// Returns the bytes that a cluster has sent. There is no release plan on a store, because the driver decides about rows.
 fn cluster_facts(cluster: &Cluster, bytes: u64) -> ClusterFacts {
     let shuffle_bytes = BTreeMap::from([("survey".into(), bytes)]);
     ClusterFacts { partitions: cluster.partitions, groups: 0, outline_bytes: 0, shuffle_bytes }
@@ -299,7 +299,7 @@ fn series_facts(counts: &NightCounts, releases: u64, settings: &SeriesSettings, 
     }
 }
 
-/// Returns an error if more rows of the input are missing from the release than the policy allows.
+/// Returns an error if more input rows are missing from the release than the policy allows.
 fn check_suppression(counts: &NightCounts, rows: u64, limit: Option<f64>) -> Result<(), JobError> {
     let missing = counts.held + counts.outdated + counts.suppressed;
     match limit {

@@ -4,9 +4,9 @@
 //!  THRONG-LEDGER 2 | salt, 32 bytes | section 0 | section 1 | … | directory | length of the directory
 //! ```
 //!
-//! Every file has a key of its own, derived from the ledger key and a random salt. Sections are sealed with
-//! ChaCha20-Poly1305 under their number, and so is the directory, which says where they are: a file that was cut off or
-//! reordered is not opened. A section is read without the others.
+//! Every file has its own key, derived from the ledger key and a random salt. Sections are sealed with
+//! ChaCha20-Poly1305 with their number as the nonce, and so is the directory, which holds their offsets: a truncated or
+//! reordered file is not opened. A section can be read without the others.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,16 +18,16 @@ use throng_core::key::ReleaseKey;
 
 /// First bytes of a ledger: a name and the version of the format.
 const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x02";
-/// What ledgers of all versions begin with.
+/// Common prefix of ledgers of all versions.
 const NAME: &[u8] = MAGIC.split_at(15).0;
 const SALT_BYTES: usize = 32;
 const LENGTH_BYTES: usize = 8;
-/// Number of the directory. No file has as many sections.
+/// Number of the directory. No file has that many sections.
 const DIRECTORY: u64 = u64::MAX;
-/// Largest directory that is read: more sections than any ledger has.
+/// Maximum size of a directory: enough for more sections than any ledger has.
 const MOST_DIRECTORY_BYTES: u64 = 64 << 20;
 
-/// Where a section is.
+/// Location of a section in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Section {
     number: u64,
@@ -67,7 +67,7 @@ impl SealingFile {
         Ok(section)
     }
 
-    /// Ends the file with its directory. Returns it and its size.
+    /// Finishes the file with its directory. Returns the file and its size.
     pub(super) fn finish(mut self, mut directory: Vec<u8>) -> io::Result<(File, u64)> {
         self.key.seal_in_place_append_tag(nonce(DIRECTORY), Aad::empty(), &mut directory).map_err(|_| not_sealed())?;
         self.file.write_all(&directory)?;
@@ -87,10 +87,10 @@ pub(super) struct SealedFile {
     key: LessSafeKey,
 }
 
-/// Why a file is not opened.
+/// The reason why a file can't be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotOpened {
-    /// It is damaged, no ledger, or sealed with another key.
+    /// It is damaged, not a ledger, or sealed with another key.
     Damaged,
     /// It has the format of another version.
     OtherVersion,
@@ -144,7 +144,8 @@ fn file_key(key: ReleaseKey, salt: &[u8]) -> Option<LessSafeKey> {
     Some(LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &key).ok()?))
 }
 
-/// Every section of a file has another number, and every file another key.
+/// Returns the nonce of a section. It is never reused: section numbers differ within a file, and keys differ between
+/// files.
 fn nonce(number: u64) -> Nonce {
     let mut bytes = [0; NONCE_LEN];
     bytes[..8].copy_from_slice(&number.to_le_bytes());

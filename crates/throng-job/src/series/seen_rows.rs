@@ -21,7 +21,7 @@ const COLUMNS: [&str; 8] =
 const IN_EARLIER: u64 = 1;
 const IN_LATER: u64 = 2;
 
-/// Equal rows, as an intruder sees them. Their values go with them, and follow from `rest`.
+/// Equal rows, as an intruder sees them. Their values accompany them, and are determined by `rest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeenRows {
     /// Class in the earlier release; `None` if they are not known to be in it.
@@ -38,7 +38,7 @@ pub(super) struct SeenRows {
 pub(super) type SetKey = (Option<u128>, Option<u128>);
 
 impl SeenRows {
-    /// Returns what they are singled out by.
+    /// Returns the key of the set with which they are singled out.
     pub(super) fn set(&self) -> SetKey {
         (self.earlier, self.later)
     }
@@ -47,17 +47,17 @@ impl SeenRows {
 /// How rows are distributed over buckets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BucketBy {
-    /// Equal rows of one class meet.
+    /// Equal rows of one class share a bucket.
     Row,
-    /// Rows that are equal but for their class meet.
+    /// Rows that are equal except for their class share a bucket.
     Rest,
-    /// Rows that are singled out together meet.
+    /// Rows that are singled out together share a bucket.
     Set,
 }
 
 impl BucketBy {
     fn hash(self, seen: &SeenRows) -> u128 {
-        // Hashes are uniform; a rotated one is not the same as itself.
+        // Hashes are uniform; one of them is rotated so that the sum of equal hashes is uniform too.
         let both = |a: Option<u128>, b: Option<u128>| a.unwrap_or(0).wrapping_add(b.unwrap_or(0).rotate_left(64));
         match self {
             Self::Row => both(seen.earlier.or(seen.later), Some(seen.rest)),
@@ -103,14 +103,14 @@ pub(super) struct SeenWriter {
 }
 
 impl SeenWriter {
-    /// Creates buckets for rows with `width` values each. What is found in them does not depend on `buckets`, their number.
+    /// Creates buckets for rows with `width` values each. Results do not depend on the number of buckets.
     pub(super) fn new(width: usize, by: BucketBy, buckets: usize, session: &SessionContext) -> Result<Self, JobError> {
         let numbers = COLUMNS.into_iter().map(|name| Field::new(name, DataType::UInt64, false));
         let schema: SchemaRef = Arc::new(Schema::new(numbers.chain(code_fields(width)).collect::<Vec<_>>()));
         Ok(Self { writer: BucketWriter::new(schema, session)?, width, by, buckets: buckets.clamp(1, BUCKETS) })
     }
 
-    /// Returns room for rows to be added.
+    /// Returns an empty set of columns for rows to be added.
     pub(super) fn columns(&self) -> SeenColumns {
         SeenColumns::new(self.by)
     }

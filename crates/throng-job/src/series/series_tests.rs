@@ -85,12 +85,12 @@ impl Town {
         run_with_key(&self.policy("series"), &options, None, false, KEY).await
     }
 
-    /// Runs a night on a session in place of a compute cluster.
+    /// Runs a night on a session that stands in for a compute cluster.
     async fn night_on(&self, cluster: &Cluster, is_rebase: bool) -> Result<PublishedRelease, JobError> {
         run_with_key(&self.policy("series"), &JobOptions::default(), Some(cluster), is_rebase, KEY).await
     }
 
-    /// Keeps the release that stands, as an intruder would.
+    /// Keeps a copy of the current release, as an intruder would.
     fn keep(&self, name: &str) -> String {
         let (from, to) = (self.path("out"), self.path(name));
         fs::create_dir_all(&to).unwrap();
@@ -164,7 +164,7 @@ async fn people_with_several_rows_are_counted_once() {
         assert!(release.sidecar.output.rows >= 90);
         assert!(town.verify().await.holds());
     }
-    // Two people with nine rows are no class.
+    // Two people with nine rows do not make a class.
     let mut town = Town::new(9);
     town.rows_per_unit = 5;
     let error = town.night().await.unwrap_err();
@@ -235,7 +235,7 @@ async fn releases_do_not_depend_on_the_memory_limit() {
     }
 }
 
-/// A cluster reads and verifies. Its tasks have the policy without ledger and unit, and one process goes on with the series.
+/// A cluster reads and verifies. Its tasks have the policy without ledger and unit, and one process can continue the series.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_gives_the_nights_of_one_process() {
     let digests =
@@ -373,7 +373,7 @@ async fn a_night_that_is_replayed_shows_the_same_and_stays_safe() {
     town.people.remove(&3);
     town.night().await.unwrap();
     kept.push(town.keep("night-2"));
-    // Monday's delivery comes again: who came on Tuesday has left, and who left is back.
+    // Monday's delivery is repeated: people who came on Tuesday have left, and people who left are back.
     town.people = monday;
     let replayed = town.night().await.unwrap();
     assert!(series(&replayed).releases == 3 && replayed.sidecar.output.rows >= 40);

@@ -1,4 +1,4 @@
-//! Checks the release that stands against the ledger of its series.
+//! Checks the current release against the ledger of its series.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use super::place::{LedgerPlace, ledger_key};
 use super::rows::{code_columns, code_fields, codes, codes_of, counted_columns, fingerprints};
 use super::run::{of_others, series_digest, standing_release};
 
-/// What a ledger says about the release that stands, and whether it is true.
+/// What a ledger states about the current release, and whether it is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesFindings {
     /// Number of releases of the series.
@@ -39,7 +39,7 @@ pub struct SeriesFindings {
     pub blocks: u64,
     /// Blocks that do not satisfy the policy.
     pub broken_blocks: u64,
-    /// Rows of the release that the ledger does not know, or the other way round.
+    /// Rows of the release that are not in the ledger, or vice versa.
     pub unknown_rows: u64,
 }
 
@@ -145,7 +145,7 @@ impl SeriesFindings {
     }
 }
 
-/// Returns the files of the release that stands, and the run that made it.
+/// Returns the files of the current release, and the run that made it.
 async fn standing_files(session: &SessionContext, output: &StorePath) -> Result<(String, Arc<dyn JobInput>), JobError> {
     let Some(manifest) = standing_release(output).await? else { return Err(nothing(output)) };
     let input = FileInput::of_release(session, listed_files(output, &manifest).await?).await?;

@@ -87,7 +87,7 @@ fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
             ParserError::RecursionLimitExceeded => plain("the statement is nested too deeply"),
         },
         DataFusionError::SchemaError(error, _) => plain(&error.to_string()),
-        // Names that exist already, or do not exist.
+        // Errors about names that already exist, or do not exist.
         DataFusionError::Execution(text) if phase == Phase::Define => plain(text),
         DataFusionError::Context(_, error) | DataFusionError::Diagnostic(_, error) => words(error, phase),
         DataFusionError::Shared(error) => words(error, phase),

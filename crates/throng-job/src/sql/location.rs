@@ -19,7 +19,7 @@ pub(super) struct LocationTables {
     plan: ReadPlans,
 }
 
-/// How the locations that were opened are to be read.
+/// Read plans of the locations that were opened.
 #[derive(Clone, Default)]
 pub(super) struct ReadPlans(Arc<Mutex<Option<ReadPlan>>>);
 
@@ -46,8 +46,8 @@ impl LocationTables {
     async fn open(&self, location: &str) -> Result<Arc<dyn TableProvider>, JobError> {
         check_location(location)?;
         let input = open_locations(&self.session, &[location.to_owned()], &Store::default()).await?;
-        // Which columns a statement reads is not known yet: batches are small enough for all, and the size of a row group
-        // decides nothing.
+        // The columns that a statement reads are not known yet, so batches must be small enough for all columns, and the
+        // size of row groups is ignored.
         self.plan.add(input.read_plan(None).without_parts());
         Ok(input.rows(&self.session)?.into_view())
     }
@@ -93,8 +93,8 @@ pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
     }
 }
 
-/// Checks the files of an external table for faults that the engine does not notice. A session keeps the footers of those that are
-/// sound.
+/// Checks the files of an external table for faults that the engine does not notice. The session caches the footers of valid
+/// files.
 pub(super) async fn check_files(plan: &LogicalPlan, session: &SessionContext) -> Result<(), JobError> {
     let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) = plan else { return Ok(()) };
     let has_columns = !table.schema.fields().is_empty();

@@ -39,10 +39,10 @@ use crate::session::guarded_context;
 use error::{Phase, sorted};
 use location::{LocationTables, ReadPlans, check_files, check_locations};
 
-/// Divisor of the pool: what all streams that sort keep back together.
+/// Divisor of the pool: the share that all sorting streams reserve together.
 const SORT_SHARE: usize = 8;
 
-/// Memory of the pool for each row of a batch, and the fewest rows of a batch.
+/// Memory of the pool per row of a batch, and the minimum number of rows of a batch.
 const BATCH_SHARE: usize = 128 << 10;
 const LEAST_BATCH_ROWS: usize = 256;
 
@@ -65,11 +65,11 @@ impl SqlSession {
             .with_information_schema(true);
         let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default()));
         if let Some(limit) = memory_limit {
-            // Each stream that sorts keeps this back for merging what it has spilled.
+            // Each sorting stream reserves this for merging its spilled runs.
             let share = pool_bytes(limit) as usize / (SORT_SHARE * threads.max(1));
             let reserved = &mut config.options_mut().execution.sort_spill_reservation_bytes;
             *reserved = share.min(*reserved);
-            // A stream that merges holds a batch of everything that it has spilled.
+            // A merging stream holds one batch of each spilled run.
             let batch_rows = pool_bytes(limit) as usize / threads.max(1) / BATCH_SHARE;
             let batch_rows = batch_rows.clamp(LEAST_BATCH_ROWS, config.batch_size());
             config = config.with_batch_size(batch_rows);
@@ -93,15 +93,15 @@ impl SqlSession {
         Self { context, reading }
     }
 
-    /// Uses this secret in place of that of the user for the releases of this session.
+    /// Uses this secret instead of the user's for the releases of this session.
     #[must_use]
     pub fn with_secret(self, secret: Secret) -> Self {
         self.context.state_ref().write().config_mut().set_extension(Arc::new(secret));
         self
     }
 
-    /// Parses the statements of a text. One that can't be parsed is an error in its place; nothing follows a text that
-    /// ends within a quote or comment.
+    /// Parses the statements of a text. A statement that can't be parsed is an error at its position; nothing follows a
+    /// text that ends within a quote or comment.
     pub fn parse(&self, text: &str) -> Vec<Result<Statement, JobError>> {
         statements::parse(text, &self.context.state().config_options().sql_parser)
     }
@@ -122,7 +122,7 @@ impl SqlSession {
         let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
         let phase = if reads { Phase::Run } else { Phase::Define };
         let executed = self.context.execute_logical_plan(plan);
-        // A table of files is opened here, and no rows are computed: what panics is the decoder of a footer.
+        // A table of files is opened here, and no rows are computed, so only the decoder of a footer can panic.
         let frame = if opens { catch_decode_panic(executed).await } else { executed.await };
         let frame = frame.map_err(|error| sorted(&error, phase))?;
         let task = Arc::new(frame.task_ctx());
@@ -152,7 +152,7 @@ impl StatementResult {
     }
 }
 
-/// Converts a panic of the engine, which damaged files can cause, into an error, so that the session stays usable.
+/// Converts a panic of the engine (for example on a damaged file) into an error, so that the session stays usable.
 async fn guarded<T>(work: impl Future<Output = Result<T, JobError>>) -> Result<T, JobError> {
     let stopped = |_| Err(JobError::internal("the engine failed in the middle of this statement"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(stopped)

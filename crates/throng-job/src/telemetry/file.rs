@@ -1,4 +1,4 @@
-//! Atomic replacement of files that other processes read: they see the old or the new text, and never a part.
+//! Atomic replacement of files that other processes read: they see either the old or the new text.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

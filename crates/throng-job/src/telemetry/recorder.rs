@@ -1,4 +1,4 @@
-//! Records a run in progress, so that it can be reported whatever its outcome.
+//! Records a run in progress, so that it can be reported regardless of its outcome.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};

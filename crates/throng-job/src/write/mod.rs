@@ -44,7 +44,7 @@ use row_groups::{RowGroup, row_groups};
 use strings::StringChunk;
 pub(crate) use upload::Upload;
 
-/// Compression level of zstd: most of the gain for little of the time.
+/// Compression level of zstd: most of the gain at a fraction of the time.
 const ZSTD_LEVEL: i32 = 1;
 
 /// Rejects columns whose type Parquet can't represent, or that can't be converted to what it can represent, before any work is
@@ -54,7 +54,7 @@ pub(crate) fn check_writable(released: &Schema, input: &Schema) -> Result<(), Jo
         Ok(from) if to_canonical_field(from).data_type() == field.data_type() => {
             from.data_type() == field.data_type() || can_cast_types(from.data_type(), field.data_type())
         }
-        // A label, or a category in place of a value.
+        // A label, or a category instead of a value.
         _ => true,
     };
     match released.fields().iter().find(|field| !is_writable(field.data_type()) || !is_converted(field)) {
@@ -72,7 +72,7 @@ pub(crate) fn check_writable(released: &Schema, input: &Schema) -> Result<(), Jo
 fn is_writable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(_, _) | DataType::Interval(_) | DataType::FixedSizeBinary(0) => false,
-        // Kernels lose its number of rows.
+        // Arrow kernels lose the number of rows of such a column.
         DataType::FixedSizeList(_, 0) => false,
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)

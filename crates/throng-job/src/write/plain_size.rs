@@ -10,8 +10,8 @@ pub(super) fn row_sizes(batch: &RecordBatch) -> Vec<u64> {
     sizes
 }
 
-/// Adds the size of each value. A null has no size, so that what lies below it does not matter; values of fixed width have
-/// one also where they are null.
+/// Adds the size of each value. A null has size zero, so values beneath it do not matter; fixed-width values count even
+/// where they are null.
 fn add(column: &ArrayRef, sizes: &mut [u64]) {
     match column.data_type() {
         DataType::Null => {}
@@ -81,7 +81,7 @@ fn add_lists<O: OffsetSizeTrait>(column: &ArrayRef, offsets: &[O], values: &Arra
     add_valid(column, of_rows, sizes);
 }
 
-/// For types whose rows have nearly the same size: lists of fixed length, and those that no release has.
+/// Adds the mean size, for types whose rows have nearly the same size: fixed-size lists, and types that no release has.
 fn add_mean(column: &ArrayRef, sizes: &mut [u64]) {
     if let DataType::FixedSizeList(_, length) = column.data_type() {
         let (lists, length) = (column.as_fixed_size_list(), length.unsigned_abs() as usize);

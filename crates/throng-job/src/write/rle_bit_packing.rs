@@ -1,5 +1,5 @@
-//! The RLE/bit-packing hybrid encoding of Parquet: runs of equal numbers, and the others packed into as few bits as the
-//! largest needs.
+//! The RLE/bit-packing hybrid encoding of Parquet: runs of equal numbers, and all others packed with the bit width of
+//! the largest.
 
 /// Numbers are packed eight at a time.
 const PACKED: usize = 8;

@@ -1,8 +1,8 @@
 //! Splits a release into row groups, by rows and by bytes.
 //!
-//! A row group is held in memory while it is encoded, so that its size must not depend on how wide a row is. The
-//! boundaries follow from the values alone: not from the batches in which they arrive, their encoding, the number of threads
-//! or the memory limit.
+//! A row group is held in memory while it is encoded, so its size must not depend on the width of rows. The boundaries
+//! follow from the values alone: not from the batches in which they arrive, their encoding, the number of threads or the
+//! memory limit.
 
 use std::collections::VecDeque;
 
@@ -14,16 +14,18 @@ use futures::{Stream, TryStreamExt};
 use super::plain_size::row_sizes;
 use crate::error::JobError;
 
-/// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
+/// Rows of a row group: enough for good encodings, few enough for readers to skip row groups.
 pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
-/// Size of the values of a row group, at most one row above it. Rows of more than 256 bytes make row groups of fewer rows.
+/// Size of the values of a row group, which may exceed it by at most one row. Row groups have fewer rows if rows are wider
+/// than 256 bytes.
 pub(crate) const ROW_GROUP_BYTES: u64 = 32 << 20;
 
-/// Rows that are encoded at a time. Row groups are a multiple of it, except for the last of a file and those of wide rows.
+/// Number of rows that are encoded at a time. Row groups have a multiple of it, except for the last of a file and those of
+/// wide rows.
 const BATCH_ROWS: usize = 8 * 1024;
 
-/// Size of the values that are encoded at a time, at most one row above it.
+/// Size of the values that are encoded at a time, which may exceed it by at most one row.
 const BATCH_BYTES: u64 = 4 << 20;
 
 /// Rows of one row group.
@@ -72,7 +74,7 @@ pub(super) fn row_groups(
     })
 }
 
-/// Place in the release.
+/// Position in the release.
 struct RowGroupSplitter {
     rows_per_file: usize,
     /// Rows and row groups of the file so far.
@@ -82,7 +84,7 @@ struct RowGroupSplitter {
     rest: Option<SizedRows>,
 }
 
-/// A batch with the size of each row that is left of it.
+/// The rest of a batch, with the size of each row.
 struct SizedRows {
     batch: RecordBatch,
     sizes: VecDeque<u64>,
@@ -116,7 +118,8 @@ impl Filling {
         self.waiting_rows >= BATCH_ROWS || self.waiting_bytes >= BATCH_BYTES
     }
 
-    /// Takes rows until the batch, the row group, the file or the rows end. Returns their number and the other rows.
+    /// Takes rows until the batch, the row group, the file or the input ends. Returns the number of rows taken, and the
+    /// remaining rows.
     fn take(&mut self, from: SizedRows, most: usize) -> Result<(usize, Option<SizedRows>), JobError> {
         let SizedRows { batch, mut sizes } = from;
         let mut taken = 0;
@@ -143,7 +146,7 @@ impl Filling {
         Ok(())
     }
 
-    /// Returns the batches; `None` without rows.
+    /// Returns the batches; `None` if there are no rows.
     fn finish(mut self) -> Result<Option<Vec<RecordBatch>>, JobError> {
         if self.waiting_rows > 0 {
             self.end_batch()?;

@@ -1,9 +1,9 @@
 //! Encodes a column chunk of strings, which usually arrive as a dictionary array.
 //!
 //! The writer of the Parquet library hashes every string again, row by row. Here each string of a dictionary is looked
-//! up once per row group, and rows stay dictionary keys throughout. Plain strings are interned, so that a chunk has the
-//! same bytes in either case. The dictionary of a chunk has only the strings of the chunk, in the order of their first
-//! occurrence, so that a chunk reveals nothing of the rest of the release or of the input.
+//! up once per row group, and rows stay dictionary keys throughout. Plain strings are interned, so a chunk has the same
+//! bytes in either case. The dictionary of a chunk holds only the strings of the chunk, in order of first occurrence,
+//! so a chunk reveals nothing about the rest of the release or about the input.
 
 use std::hash::BuildHasher;
 
@@ -28,7 +28,7 @@ use super::rle_bit_packing;
 /// Maximum size of a dictionary; larger chunks are left to the library.
 const MOST_DICTIONARY_BYTES: usize = 1 << 20;
 
-/// Rows of a data page.
+/// Number of rows per data page.
 const PAGE_ROWS: usize = 1 << 15;
 
 /// Maximum length of strings in the statistics of a chunk.

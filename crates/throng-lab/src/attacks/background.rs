@@ -5,11 +5,11 @@
 //! - `background_members`: the intruder knows the values of k/2 other people among the candidates, drawn at random. The success
 //!   is its expectation over the draw.
 //!
-//! `prior` is the share of the value in the whole table with the same knowledge, so that the gain is that of the release.
+//! `prior` is the share of the value in the whole table with the same knowledge, so the gain is due to the release.
 //!
-//! Bounds, as means over people. With values ruled out: the largest share that the person's value has in what is left of a class
-//! without as many of its most frequent other values (`bounds.rs`); it is 1 where a class has exactly p values. With j members known,
-//! of a candidates of whom a share of s has the value: of the a - 1 others j are drawn, and
+//! Bounds, as means over people. With values ruled out: the largest share of the person's value in a class after removing that many
+//! of its most frequent other values (`bounds.rs`); it is 1 where a class has exactly p values. With j members known, among a
+//! candidates of whom a share of s has the value: of the a - 1 others j are drawn, and
 //!
 //! ```text
 //!  (sa - j (sa - 1) / (a - 1)) / (a - j)  =  s + (1 - s) j / ((a - 1) (a - j)),
@@ -69,7 +69,7 @@ pub(super) fn know_members(intruder: &Intruder<'_>) -> Attempts {
     intruder.for_each_column(|column| {
         let shares = largest_shares(intruder.input.release, column, intruder.totals[column].len(), |value| value);
         let fewest = fewest_rows(intruder.input.release, column);
-        // What the members known add at most, relative to what is left to be known.
+        // Upper bound of what the known members add, relative to what is left unknown.
         let added = match fewest.checked_sub(known) {
             None | Some(0 | 1) => 1.0,
             Some(left) => known as f64 / ((fewest - 1) as f64 * left as f64),

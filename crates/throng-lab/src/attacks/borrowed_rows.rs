@@ -1,4 +1,4 @@
-//! Borrowed rows: subtracting from a class the rows that it has from a larger cell.
+//! Borrowed rows: subtracting from a class the rows that it borrowed from a larger cell.
 //!
 //! A class that lacks rows may borrow some of a cell that can spare them. The intruder knows the quasi-identifiers of everyone in
 //! the table, and so how many rows of a class are its own: the people in cells that no other class covers. If one released cell
@@ -7,7 +7,7 @@
 //! the rule turns into the class that was released. This is minimality [Wong 2007] of the loan instead of the label.
 //!
 //! `prior` is the share of the value in the class. Against a release that draws borrowed rows at random, as Throng does, the
-//! hypotheses are wrong or say no more than the class, and the gain is 1 or less.
+//! hypotheses are wrong or reveal no more than the class, and the gain is 1 or less.
 
 use rayon::prelude::*;
 
@@ -17,16 +17,16 @@ use crate::diff::chance;
 use crate::random::LabRandom;
 use crate::statistics::{ln_factorial, rounded};
 
-/// Generalized classes that are examined at most.
+/// Maximum number of generalized classes that are examined.
 const CLASSES: usize = 1_000;
 
-/// Sets of values of the own people that are tried at most.
+/// Maximum number of sets of values of the own people that are tried.
 const HYPOTHESES: usize = 20_000;
 
 /// Counts of values in ascending order of the values.
 type Counts = Vec<(u32, u64)>;
 
-/// A class whose composition the intruder has found out.
+/// A class whose composition the intruder has worked out.
 struct Resolved {
     class: u32,
     own_cells: Vec<u32>,
@@ -86,7 +86,7 @@ fn counts(values: &[(u32, u32)]) -> Counts {
     values.iter().map(|(value, rows)| (*value, u64::from(*rows))).collect()
 }
 
-/// Finds out which people a class has of its own, and which cell has lent the others.
+/// Determines the own people of a class, and the cell that lent the other rows.
 fn resolve(intruder: &Intruder<'_>, class: u32) -> Option<Resolved> {
     let (original, release) = (intruder.input.original, intruder.input.release);
     let extents: Vec<_> = release.extents(class).collect();
@@ -98,7 +98,7 @@ fn resolve(intruder: &Intruder<'_>, class: u32) -> Option<Resolved> {
         }
         match release.exact_class(tuple) {
             Some(home) => lenders.push(home),
-            // People whom another class covers too may be there.
+            // People whom another class also covers may be in that class.
             None if release.covering(tuple).len() > 1 => return None,
             None => {
                 own += original.cell_rows[cell as usize];
@@ -177,8 +177,9 @@ fn added(one: &Counts, other: &Counts) -> Counts {
     sum
 }
 
-/// Returns what a lender lends to people with these values by the rule: rows of its most frequent values until only as many are
-/// lacking as values are, and then the most frequent value that the class does not have. Of equally frequent values, the last.
+/// Returns the rows that a lender lends to people with these values by the rule: rows of its most frequent values until the
+/// number of missing rows equals that of missing values, and then the most frequent values that the class does not have. Ties
+/// go to the last value.
 fn by_rule(lender: &Counts, own: &Counts, k: u64, p: u64) -> Option<Counts> {
     let (mut left, mut lent): (Counts, Counts) =
         (lender.clone(), lender.iter().map(|(value, _)| (*value, 0)).collect());

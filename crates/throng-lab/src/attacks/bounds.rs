@@ -7,20 +7,20 @@
 //!  (a + c) / (b + d)  ≤  max(a / b, c / d),
 //! ```
 //!
-//! so that it is at most the largest share that the value has in one class. This holds for whatever classes an intruder considers
-//! and however they are weighed, and also for one who knows the class of a person. The mean over people of the largest share of
-//! their own value is therefore a bound of the mean success, and what a policy asks for bounds it in turn:
+//! so it is at most the largest share of the value in any one class. This holds for any set of classes that an intruder considers
+//! and any weighting of them, and also for one who knows the class of a person. The mean over people of the largest share of
+//! their own value is therefore a bound of the mean success, and the requirements of a policy bound it in turn:
 //!
 //! - `max_share` is a bound of every share;
-//! - with `t` and equal distances no share exceeds that in all released rows by more than t, so that the mean success is at most
-//!   `prior + t` where no rows are suppressed;
+//! - with `t` and equal distances no share exceeds that in all released rows by more than t, so the mean success is at most
+//!   `prior + t` if no rows are suppressed;
 //! - with `beta` it is at most `(1 + beta) * prior`;
 //! - with p alone a class of n rows has at least p - 1 rows of other values, and a share is at most `1 - (p - 1) / n`.
 
 use crate::table::ReleasedTable;
 
-/// Returns, for each of `values` values of a sensitive column, the largest share that a class has of it. `group` tells the
-/// value that each code counts as.
+/// Returns, for each of `values` values of a sensitive column, the largest share that a class has of it. `group` maps each
+/// code to the value that it counts as.
 pub(super) fn largest_shares(
     release: &ReleasedTable,
     column: usize,

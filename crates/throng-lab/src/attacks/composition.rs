@@ -1,18 +1,18 @@
 //! Composition: what do several releases of the same people reveal together? [Ganta 2008]
 //!
 //! For a person who is in all releases with the same values, the intruder takes the classes that cover the person in each, and per
-//! sensitive value the least count over the releases: at most this many rows with this value are candidates in all of them.
-//! `prior` is the share of the value in the classes of one release, the one that tells most on average; `gain_over_latest` compares
-//! with the latest, which tells less where releases became coarser. A release in which nobody looks like the person tells
-//! nothing. The details count people with fewer than k candidates and fewer than p possible values; `throng diff` examines two
-//! releases more closely.
+//! sensitive value the least count over the releases: at most this many rows with this value are candidates in all of them. `prior`
+//! is the share of the value in the classes of one release, the one that reveals most on average; `gain_over_latest` compares with
+//! the latest, which reveals less if releases became coarser. A release in which no row looks like the person reveals nothing. The
+//! details count people with fewer than k candidates and fewer than p possible values; `throng diff` examines two releases more
+//! closely.
 //!
 //! In a series of releases rows stay in their classes, and the intruder knows that. So the candidates are the *common parts* of
 //! classes: for each label that covers the person in all releases, the least count of each value. A series promises k people and p
-//! values of the rows that the same classes of all releases show. A common part has these rows, and as many more as left and
-//! came with the same value under the same labels; `parts_below_k` and `parts_below_p` count the parts with fewer. Classes of
-//! people who came later are excluded in that way, which is why the latest release alone tells less than the series: someone who
-//! has been there from the first night on can't be in them. Nothing else is learned.
+//! values among the rows that the same classes of all releases show. A common part has these rows, and additionally as many as
+//! left and came with the same value under the same labels; `parts_below_k` and `parts_below_p` count the parts with fewer.
+//! Classes of people who came later are excluded in that way, which is why the latest release alone reveals less than the series:
+//! someone who has been there since the first night can't be in them. Nothing else is learned.
 //!
 //! Bound, in a series: the mean over people of the largest share that their value has in a common part. The belief is the share in the
 //! union of the parts, a mediant (`bounds.rs`). Releases that are not a series have no bound: two sound classes may have a single
@@ -25,7 +25,7 @@ use crate::diff::{chance, common, pooled};
 use crate::statistics::{mean, rounded};
 use crate::table::ReleasedTable;
 
-/// A class of a release: the number of the release, and that of the class.
+/// A class of a release: the number of the release and the number of the class.
 type PartName = (usize, u32);
 
 /// Candidate rows by value.
@@ -122,7 +122,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     })
 }
 
-/// Returns what classes with the same labels in all releases that cover a person have in common, by the class of the first of these
+/// Returns the common parts of classes with the same labels in all releases that cover a person, by the class of the first of these
 /// releases.
 fn common_parts(candidates: &[(&ReleasedTable, Vec<u32>)], column: usize) -> Vec<(PartName, CandidateValues)> {
     let mut covering = candidates.iter().enumerate().filter(|(_, (_, classes))| !classes.is_empty());

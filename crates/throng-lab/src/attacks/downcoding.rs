@@ -6,8 +6,8 @@
 //! for a value drawn from the inside of the interval, and `original` is 1. A release whose intervals are rounded outwards gains
 //! nothing.
 //!
-//! Where all other columns of a class are exact, a true claim is a quasi-identifier tuple of somebody in the table. The details
-//! have their number.
+//! If all other columns of a class are exact, a true claim is the quasi-identifier tuple of a person in the table. The details
+//! report the number of these.
 
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::extent::{Code, Extent, ValueRange, number_code};
 use crate::random::LabRandom;
 use crate::table::ReleasedTable;
 
-/// Generalized classes that are attacked at most.
+/// Maximum number of generalized classes that are attacked.
 const CLASSES: usize = 1_000;
 
 /// A claim that the table has a person in a class with this value of a column.
@@ -62,7 +62,7 @@ fn claims(release: &ReleasedTable, class: u32, random: &mut LabRandom) -> Vec<Cl
         else {
             continue;
         };
-        // Ends are excluded from what is drawn; a continuous column has an inside wherever it has a width.
+        // Ends are excluded from the draw; a continuous interval has an inside if its width is above zero.
         let inner = if step > 0.0 { (high - low) / step - 1.0 } else { f64::INFINITY };
         if !(low.is_finite() && high.is_finite()) || inner < 1.0 || low == high {
             continue;

@@ -1,7 +1,7 @@
-//! Homogeneity: what do the rows that a person may have say about a sensitive value? [Machanavajjhala 2007]
+//! Homogeneity: what do the rows that may be a person's say about a sensitive value? [Machanavajjhala 2007]
 //!
-//! The intruder believes that each candidate row is the person's with the same probability, so that the belief in a value is
-//! its share in these rows. `prior` is the share of the value in the whole table.
+//! The intruder believes that each candidate row is the person's with the same probability, so the belief in a value is its
+//! share in these rows. `prior` is the share of the value in the whole table.
 //!
 //! Bound: the mean over people of the largest share that their value has in a class (`bounds.rs`).
 
@@ -9,7 +9,7 @@ use super::bounds::largest_shares;
 use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::chance;
 
-/// What the prior of attacks on values is.
+/// Description of the prior of attacks on values.
 pub(super) const OVERALL: &str = "the share of the value in the whole table";
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {

@@ -1,13 +1,14 @@
-//! Learning: what do models that are trained on the release add to the class of a person? [Kifer 2009], [Cormode 2011]
+//! Learning: what do models trained on the release add to what the class of a person reveals? [Kifer 2009],
+//! [Cormode 2011]
 //!
-//! A model of how values go with quasi-identifiers is the utility of a release, and says as much about people who are not in it.
-//! As an attack it matters where it distinguishes the members of one class. So the intruder starts from the classes that cover a
-//! person, and weighs each value by how much more likely the model holds it for the person's exact quasi-identifiers than for
-//! the labels of the class. `prior` is the belief without the model, that of `homogeneity`. In the original nothing is hidden, so that
-//! a model adds nothing to its cells.
+//! A model of the relation between values and quasi-identifiers is the utility of a release, and says as much about people who are not
+//! in it. As an attack it matters where it distinguishes the members of one class. So the intruder starts from the classes that cover
+//! a person, and weights each value by how much more likely the model considers it for the person's exact quasi-identifiers than for
+//! the labels of the class. `prior` is the belief without the model, that of `homogeneity`. In the original nothing is hidden, so a
+//! model adds nothing to its cells.
 //!
-//! The details have the accuracy of the best guess of the model alone, trained on the release and on the original, beside that of
-//! the most frequent value.
+//! The details have the accuracy of the best guess of the model alone, trained on the release and on the original, next to that
+//! of the most frequent value.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -18,19 +19,19 @@ use crate::statistics::rounded;
 use crate::table::ReleasedTable;
 use crate::utility::{Binning, DecisionTree, Example, FeatureSpace, LabelShares};
 
-/// Bins of a column of the naive Bayes model.
+/// Number of bins per column of the naive Bayes model.
 const BINS: usize = 20;
 
-/// Values with a label of their own in the tree; the others share one.
+/// Number of values with a separate label in the tree; the others share one.
 const TREE_LABELS: usize = 20;
 
-/// Examples of the tree.
+/// Number of training examples of the tree.
 const TREE_EXAMPLES: usize = 30_000;
 
-/// Iterations of expectation maximization.
+/// Number of iterations of expectation maximization.
 const ITERATIONS: usize = 8;
 
-/// What the prior is.
+/// Description of the prior.
 const CLASSES: &str = "the share of the value in the classes that cover the person";
 
 pub(super) fn naive_bayes(intruder: &Intruder<'_>) -> Attempts {
@@ -124,7 +125,7 @@ pub(super) fn tree(intruder: &Intruder<'_>) -> Attempts {
     })
 }
 
-/// Keeps ratios of small shares from deciding.
+/// Smoothing that keeps ratios of small shares from dominating.
 const SMOOTHING: f64 = 0.01;
 
 fn with_accuracies(
@@ -141,7 +142,7 @@ fn with_accuracies(
         .with("accuracy_trained_on_original", rounded(original))
 }
 
-/// Returns the belief of an intruder who weighs the rows of the classes that cover a person.
+/// Returns the belief of an intruder who weights the rows of the classes that cover a person.
 fn weighed(
     intruder: &Intruder<'_>,
     target: usize,
@@ -150,7 +151,7 @@ fn weighed(
 ) -> FxHashMap<u32, f64> {
     let mut belief: FxHashMap<u32, f64> = FxHashMap::default();
     for class in &intruder.candidates[target] {
-        // What the model says is normalized within the class, so that it moves belief between values and not between classes.
+        // The model's weights are normalized within the class, so they shift belief between values and not between classes.
         let values = intruder.input.release.tallies[sensitive].of(*class);
         let weights: Vec<f64> = values.iter().map(|(value, rows)| f64::from(*rows) * weight(*class, *value)).collect();
         let rows: u32 = values.iter().map(|(_, rows)| rows).sum();
@@ -239,8 +240,8 @@ impl BayesModel {
     }
 }
 
-/// Estimates the probability of each bin given a value. What a label hides is spread as the rows that show it are distributed, by
-/// expectation maximization [Dempster 1977], so that coarse labels don't blur what fine ones teach.
+/// Estimates the probability of each bin given a value. Rows with a coarse label are distributed over its values like the rows
+/// that show them, by expectation maximization [Dempster 1977], so that coarse labels don't blur what is learned from fine ones.
 fn fitted(seen: &FxHashMap<(u32, u32), f64>, shares: &LabelShares, bins: usize, values: usize) -> Vec<f64> {
     let mut rows: Vec<(&(u32, u32), &f64)> = seen.iter().collect();
     rows.sort_unstable_by_key(|(key, _)| **key);

@@ -1,11 +1,11 @@
 //! Linkage: which row is that of a known person? [Samarati 2001], [Sweeney 2002]
 //!
-//! The intruder takes all rows whose labels cover the person's quasi-identifiers, and draws one. Success is one in the number of
+//! The intruder takes all rows whose labels cover the person's quasi-identifiers, and draws one. Success is one over the number of
 //! these rows, because the person's row is among them; it is zero for a person whom no label covers. `prior` is 1/k, the risk that
-//! the policy accepts, so that a gain above 1 means that k is broken for an average person.
+//! the policy accepts, so a gain above 1 means that k is broken for an average person.
 //!
 //! A person with several rows is found by any of them. The number of a person's rows with these quasi-identifiers is counted in the
-//! original, where the policy names the columns that identify a person.
+//! original, if the policy names the columns that identify a person.
 //!
 //! Bound, if every row is a person: the person's own class has at least as many rows as the smallest class, and all of them are candidates. A column that
 //! is released as a mean excludes no row.

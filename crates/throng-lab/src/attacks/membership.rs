@@ -1,8 +1,9 @@
 //! Membership: is a person in the table at all? [Nergiz 2007]
 //!
-//! The intruder has a sample of people who are not in the table, drawn from the same population, and guesses of pairs of a member
-//! and another person which is the member: the one in whose place the release has more rows, each spread evenly over its labels.
-//! Success is the share of pairs that are guessed rightly, with ties as half (the area under the curve). `prior` is one half.
+//! The intruder has a sample of people who are not in the table, drawn from the same population, and guesses, for pairs of a
+//! member and a non-member, which one is the member: the one at whose quasi-identifiers the release has more rows, each spread
+//! evenly over its labels. Success is the share of pairs that are guessed correctly, with ties as half (the area under the ROC
+//! curve). `prior` is one half.
 
 use rayon::prelude::*;
 
@@ -11,7 +12,7 @@ use crate::extent::Code;
 use crate::random::LabRandom;
 use crate::table::ReleasedTable;
 
-/// Pairs that are guessed.
+/// Number of pairs that are guessed.
 const PAIRS: usize = 20_000;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {

@@ -1,8 +1,8 @@
 //! Metadata: do the files of a release hold text that reveals hidden values?
 //!
-//! The intruder reads all text that the files hold beside their values: key-value metadata and statistics. For a person in a
+//! The intruder reads all text that the files hold besides their values: key-value metadata and statistics. For a person in a
 //! generalized class, hidden values that occur in this text and that the release itself shows nowhere are the candidates; without
-//! any, all values of the label are. `prior` is one in the number of values of the label.
+//! any, all values of the label are. `prior` is one over the number of values of the label.
 
 use rustc_hash::FxHashSet;
 
@@ -10,7 +10,7 @@ use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::extent::{Code, Extent, NULL};
 use crate::lexicon::CodeDomain;
 
-/// Text that files hold beside their values.
+/// Text that files hold besides their values.
 #[derive(Clone, Debug, Default)]
 pub struct FileTraces {
     /// The texts, in any order.

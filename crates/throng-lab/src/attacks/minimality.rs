@@ -6,9 +6,9 @@
 //! and the chance of a value is proportional to the number of ways to choose the cell's rows from the rows with this value.
 //! `prior` is the share in these classes without the condition.
 //!
-//! For p > 2 supports of exactly p - 1 values are counted, of which smaller ones are a part; the belief is an approximation then.
-//! Cells that limits of generalization or a p of another column keep apart, and rows that were lent to other classes, are not
-//! modelled: the intruder is sometimes wrong, which shows as a gain below 1.
+//! For p > 2 supports of exactly p - 1 values are counted, which include smaller ones; the belief is then an approximation. Cells
+//! that limits of generalization or a p of another column keep apart, and rows that were lent to other classes, are not modelled:
+//! the intruder is sometimes wrong, which appears as a gain below 1.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +16,10 @@ use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::{chance, pooled};
 use crate::statistics::{ln_choose, rounded};
 
-/// Supports that are counted at most.
+/// Maximum number of supports that are counted.
 const SUPPORTS: usize = 5_000;
 
-/// Cells that are attacked at most.
+/// Maximum number of cells that are attacked.
 const CELLS: usize = 2_000;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
@@ -64,7 +64,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     })
 }
 
-/// Returns the trials of an attack that found nobody to attack: what was known before, for every target.
+/// Returns the trials of an attack without anyone to attack: the prior, for every target.
 pub(super) fn untouched(intruder: &Intruder<'_>, column: usize) -> Vec<Success> {
     let unchanged = |(target, cell, value): (usize, u32, u32)| {
         let prior = chance(&intruder.pooled(target, column), value);

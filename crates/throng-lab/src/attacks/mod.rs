@@ -8,10 +8,10 @@
 //!
 //! - `prior`: without what the attack adds; the field `prior_is` says what that is;
 //! - `release`: with the release;
-//! - `original`: with the original in place of the release, by the same code.
+//! - `original`: with the original instead of the release, by the same code.
 //!
-//! The *gain* is `release / prior`. Success in learning a value is the probability that the intruder's belief gives to the true
-//! value, that is, the chance that a guess drawn from the belief is right.
+//! The *gain* is `release / prior`. Success in learning a value is the probability that the intruder's belief assigns to the
+//! true value, that is, the chance that a guess drawn from the belief is right.
 
 mod background;
 mod borrowed_rows;
@@ -42,13 +42,13 @@ pub(crate) use outcome::Success;
 use crate::lexicon::Lexicon;
 use crate::table::{OriginalTable, ReleasedTable};
 
-/// People who are attacked, unless stated otherwise.
+/// Default number of people who are attacked.
 pub const DEFAULT_TARGETS: usize = 4000;
 
 /// Tables of an attack. All were read with the same lexicon.
 #[derive(Debug)]
 pub struct AttackInput<'a> {
-    /// What all tables share.
+    /// The lexicon that all tables share.
     pub lexicon: &'a Lexicon,
     /// The original.
     pub original: &'a OriginalTable,
@@ -58,19 +58,19 @@ pub struct AttackInput<'a> {
     pub previous: &'a [ReleasedTable],
     /// People who are not in the table, drawn from the same population.
     pub population: Option<&'a OriginalTable>,
-    /// Text that the files of the release hold beside their values.
+    /// Text that the files of the release hold besides their values.
     pub traces: Option<&'a FileTraces>,
     /// Seed of every random choice.
     pub seed: u64,
 }
 
-/// What an attack returns: outcomes, or the reason why it can't be run.
+/// Result of an attack: outcomes, or the reason why it can't be run.
 pub(crate) type Attempts = Result<Vec<AttackOutcome>, &'static str>;
 
 /// An attack with its name.
 type NamedAttack = (&'static str, fn(&Intruder<'_>) -> Attempts);
 
-/// All attacks that need no process of their own, in the order of the report.
+/// All attacks that need no separate process, in the order of the report.
 const ATTACKS: [NamedAttack; 15] = [
     ("linkage", linkage::attack),
     ("homogeneity", homogeneity::attack),
@@ -94,7 +94,7 @@ pub fn attack_names() -> impl Iterator<Item = &'static str> {
     ATTACKS.iter().map(|(name, _)| *name).chain([oracle::NAME])
 }
 
-/// Runs all attacks whose input is there.
+/// Runs all attacks whose input is available.
 pub fn attack(input: &AttackInput<'_>) -> AttackReport {
     let intruder = Intruder::new(input);
     let attempts: Vec<Attempts> = ATTACKS.par_iter().map(|(_, attack)| attack(&intruder)).collect();
@@ -115,7 +115,7 @@ pub fn attack(input: &AttackInput<'_>) -> AttackReport {
     report
 }
 
-/// What the attacks share.
+/// State that the attacks share.
 pub(crate) struct Intruder<'a> {
     pub(crate) input: &'a AttackInput<'a>,
     /// The original as if it had been released.

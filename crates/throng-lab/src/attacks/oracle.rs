@@ -1,9 +1,9 @@
 //! Oracle: guess what is unknown, run the anonymizer on it, and compare.
 //!
-//! The intruder knows the whole table but who of two people of one class has which sensitive value, and has the anonymizer, but not the secret
-//! of its owner. Both tables are anonymized; the one whose release has more classes in common with the published one is believed.
-//! `prior` is one half, `original` is 1. A release that depends on a secret, or that does not depend on who has which value, gives
-//! nothing away. The caller runs the anonymizer, as a process of its own.
+//! The intruder knows the whole table except which of two people of one class has which sensitive value, and has the anonymizer, but not
+//! the secret of its owner. Both tables are anonymized; the one whose release has more classes in common with the published one is
+//! believed. `prior` is one half, `original` is 1. A release that depends on a secret, or that does not depend on who has which value,
+//! gives nothing away. The caller runs the anonymizer, as a separate process.
 
 use arrow::array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -27,11 +27,11 @@ pub struct OracleTrial {
     pub exchanged: ReleasedTable,
 }
 
-/// Rows that are tried to find someone with another value in the same class.
+/// Number of rows that are tried to find someone with another value in the same class.
 const TRIES: usize = 20_000;
 
 /// Returns pairs of rows of an original that are in the same class of the release, with different quasi-identifiers and different values
-/// of the first sensitive column. The release looks the same whoever of the two has which value.
+/// of the first sensitive column. The release looks the same whichever of the two has which value.
 pub fn oracle_pairs(
     lexicon: &mut Lexicon,
     original: &RecordBatch,

@@ -2,8 +2,8 @@
 //!
 //! The intruder compares two neighbouring rows of one class, and guesses that the first of them was the first in the original, or has
 //! the smaller hidden value. The lab knows the truth for rows whose unchanged values are unique, by which they are found in both
-//! tables. Of all such guesses the one that succeeds most is reported, in either direction. `prior` is one half: a row is first or it
-//! is not. A release that was written in a random order within classes gains nothing.
+//! tables. The most successful of these guesses is reported, in either direction. `prior` is one half: a row is first or it is not. A
+//! release that was written in a random order within classes gains nothing.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::extent::code_number;
 use crate::table::TracedRow;
 
-/// Pairs of rows that a guess must have at least.
+/// Minimum number of pairs of rows for a guess.
 const LEAST_PAIRS: usize = 100;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
@@ -24,7 +24,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     if pairs.len() < LEAST_PAIRS {
         return Err("too few rows can be found in both tables by their unchanged values");
     }
-    // What the order may follow: the position in the original, or a hidden value.
+    // Possible sort keys: the position in the original, or a hidden value.
     let mut guesses: Vec<(String, Vec<bool>)> = Vec::new();
     let by_position = pairs.iter().map(|pair| pair[0].1.position < pair[1].1.position).collect();
     guesses.push(("the order of the original".to_owned(), by_position));

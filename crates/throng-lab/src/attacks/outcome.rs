@@ -1,4 +1,4 @@
-//! What attacks report.
+//! Reports of attacks.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -9,11 +9,11 @@ use crate::statistics::{mean_interval, ratio_interval, rounded};
 /// Outcomes of all attacks.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttackReport {
-    /// People who were attacked.
+    /// Number of people who were attacked.
     pub targets: u64,
     /// Rows of the release.
     pub rows: u64,
-    /// Distinct labels that could not be understood, and were taken to stand for any value.
+    /// Number of distinct labels that could not be parsed, and were taken to stand for any value.
     pub unread_labels: u64,
     /// Seed of every random choice.
     pub seed: u64,
@@ -28,7 +28,7 @@ pub struct AttackReport {
 pub struct SkippedAttack {
     /// Its name.
     pub name: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -37,16 +37,16 @@ pub struct SkippedAttack {
 pub struct AttackOutcome {
     /// Its name.
     pub name: &'static str,
-    /// The sensitive column that is attacked, if it is one.
+    /// The sensitive column that is attacked, if the attack targets one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
     /// Success without what the attack adds.
     pub prior: f64,
-    /// What `prior` is.
+    /// Description of `prior`.
     pub prior_is: &'static str,
     /// Success with the release.
     pub release: f64,
-    /// Success with the original in place of the release.
+    /// Success with the original instead of the release.
     pub original: f64,
     /// `release / prior`.
     pub gain: f64,
@@ -59,7 +59,7 @@ pub struct AttackOutcome {
     pub bound: Option<f64>,
     /// Number of trials: people, values or guesses, by attack.
     pub trials: u64,
-    /// Number of people, or of guesses, that the means are over.
+    /// Number of people, or of guesses, over which the means are taken.
     pub people: u64,
     /// Share of the trials in which the intruder is at least 90 % sure.
     pub certain: f64,
@@ -68,7 +68,7 @@ pub struct AttackOutcome {
     pub details: Map<String, Value>,
 }
 
-/// Success of one trial, with what was known before, with the release and with the original.
+/// Success of one trial: by prior knowledge, with the release, and with the original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Success {
     pub(crate) prior: f64,
@@ -84,7 +84,7 @@ impl Success {
     }
 }
 
-/// Belief from which on the intruder is sure.
+/// Belief at and above which the intruder is sure.
 const CERTAIN: f64 = 0.9;
 
 impl AttackReport {
@@ -109,13 +109,13 @@ impl AttackOutcome {
         }
         let mean = |of: fn(&Success) -> f64| trials.iter().map(|trial| trial.weight * of(trial)).sum::<f64>() / weight;
         let (prior, release) = (mean(|trial| trial.prior), mean(|trial| trial.release));
-        // Scaled weights keep the bootstrap of means one of weighted means.
+        // Scaled weights turn the bootstrap of means into one of weighted means.
         let scale = trials.len() as f64 / weight;
         let weighted = |of: fn(&Success) -> f64| -> Vec<f64> {
             trials.iter().map(|trial| trial.weight * scale * of(trial)).collect()
         };
         let (releases, priors) = (weighted(|trial| trial.release), weighted(|trial| trial.prior));
-        // Only a prior of zero needs a floor: one person in all that were attacked.
+        // Only a prior of zero needs a floor: one of the attacked people.
         let floor = if prior > 0.0 { f64::MIN_POSITIVE } else { 1.0 / weight };
         let gain = if release == 0.0 && prior == 0.0 { 1.0 } else { release / prior.max(floor) };
         let mut random = LabRandom::new(seed, name);

@@ -1,7 +1,7 @@
 //! Similarity: different values of a class may mean much the same [Li 2007].
 //!
-//! As `homogeneity`, but the intruder wants to know the group of the value: the branch of its hierarchy, its category, or for
-//! numbers the tenth of the people that it belongs to. `prior` is the share of the group in the whole table.
+//! Like `homogeneity`, but the intruder wants to know the group of the value: the branch of its hierarchy, its category, or
+//! for numbers the tenth of the people that it belongs to. `prior` is the share of the group in the whole table.
 //!
 //! Bound: the mean over people of the largest share that their group has in a class (`bounds.rs`).
 

@@ -1,4 +1,4 @@
-//! Skewness: are people with a rare value found out more easily than its rarity says? [Li 2007]
+//! Skewness: are people with a rare value found out more easily than its rarity suggests? [Li 2007]
 //!
 //! The belief is that of `homogeneity`, but every value counts the same, however few people have it. In a table in which 98 % are
 //! healthy, an average over people hides what happens to the others. Values of fewer than five targets are left out.
@@ -12,7 +12,7 @@ use super::homogeneity::OVERALL;
 use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::chance;
 
-/// Targets that a value must have at least.
+/// Minimum number of targets with a value.
 const LEAST_TARGETS: usize = 5;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {

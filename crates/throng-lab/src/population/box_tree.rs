@@ -1,9 +1,9 @@
 //! A tree of boxes: finds those that may hold a point.
 //!
-//! Boxes are halved at the median of their middles, along the column in which these are spread most. A node has the smallest range
-//! per column that includes its boxes.
+//! Boxes are halved at the median of their midpoints, along the column with the largest spread of midpoints. A node has the
+//! smallest range per column that includes its boxes.
 
-/// Boxes of a leaf at most.
+/// Maximum number of boxes per leaf.
 const LEAF: usize = 8;
 
 /// A range of keys, both ends included. A missing value has the key -∞.

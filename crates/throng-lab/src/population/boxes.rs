@@ -22,7 +22,7 @@ pub struct ReleasedBoxes {
 struct BoxColumn {
     sets: Vec<LabelSet>,
     keys: ColumnKeys,
-    /// Characters of the longest code of the original.
+    /// Number of characters of the longest code of the original.
     longest: usize,
 }
 
@@ -45,7 +45,7 @@ impl ReleasedBoxes {
                 CodeDomain::Names(names) => names.names().iter().map(|name| name.chars().count()).max().unwrap_or(0),
                 CodeDomain::Ordered(_) => 0,
             };
-            // Where no name is known, no label is a set or a masked code.
+            // If no name is known, no label is a set or a masked code.
             let reading = match has_original && longest > 0 {
                 true => NameReading::Labels { longest },
                 false => NameReading::Values,
@@ -73,7 +73,7 @@ impl ReleasedBoxes {
         &self.class_rows
     }
 
-    /// Returns the memory of the boxes in bytes, about.
+    /// Returns the approximate memory of the boxes in bytes.
     pub fn size(&self) -> usize {
         let sets: usize = self.columns.iter().map(|column| size_of_val(column.sets.as_slice())).sum();
         sets + size_of_val(self.labels.as_slice()) + size_of_val(self.class_rows.as_slice()) + self.tree.size()

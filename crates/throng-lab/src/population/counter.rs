@@ -11,10 +11,10 @@ use crate::extent::Code;
 use crate::lexicon::{Lexicon, numbers_of};
 use crate::table::{POPULATION, place_of};
 
-/// Distinct tuples that are looked up together.
+/// Number of distinct tuples that are looked up together.
 const PENDING: usize = 1 << 16;
 
-/// Distinct tuples whose boxes are remembered before they are counted.
+/// Number of distinct tuples whose boxes are buffered before they are counted.
 const AT_ONCE: usize = 1 << 12;
 
 /// The people in each box.
@@ -44,7 +44,8 @@ pub struct PeopleCounter<'a> {
 }
 
 impl<'a> PeopleCounter<'a> {
-    /// Creates a counter for batches with this schema. A row stands for as many people as the column `weight` says, or for one.
+    /// Creates a counter for batches with this schema. A row stands for the number of people in the column `weight`, or for
+    /// one.
     pub fn new(
         boxes: &'a ReleasedBoxes,
         lexicon: &Lexicon,
@@ -111,13 +112,14 @@ impl<'a> PeopleCounter<'a> {
         self.counts
     }
 
-    /// Returns the memory of the counter in bytes, about, without its boxes.
+    /// Returns the approximate memory of the counter in bytes, without its boxes.
     pub fn size(&self) -> usize {
         let entry = size_of::<(Box<[Code]>, (u64, f64))>() + self.quasi.len() * size_of::<Code>();
         2 * PENDING * entry + 16 * self.counts.rows.len()
     }
 
-    /// Counts the pending tuples in their boxes. In the order of the tuples, so that sums of weights are always rounded alike.
+    /// Counts the pending tuples in their boxes, in the order of the tuples, so that rounding of sums of weights is
+    /// deterministic.
     fn look_up(&mut self, lexicon: &Lexicon) {
         let mut tuples: Vec<_> = self.pending.drain().collect();
         tuples.par_sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -18,15 +18,15 @@ pub(super) enum LabelSet {
     Suffix(String),
 }
 
-/// How the texts of a column of names are read.
+/// How the texts of a column of names are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameReading {
     /// As names of a hierarchy, sets, and masked codes.
     Labels {
-        /// Characters of the longest code of the original.
+        /// Number of characters of the longest code of the original.
         longest: usize,
     },
-    /// As values, because nothing is known of the original; `*` is any.
+    /// As values, because the original is unknown; `*` is any value.
     Values,
 }
 
@@ -78,7 +78,7 @@ fn name_set(text: &str, names: &mut NameDomain, reading: NameReading) -> Option<
         return Some(listed(leaves, null));
     }
     let (prefix, suffix) = (text.trim_end_matches('*'), text.trim_start_matches('*'));
-    // A code that is shorter than the visible part of the longest one is shown whole, before its stars.
+    // A code that is shorter than the visible part of the longest one is shown completely, before its stars.
     let is_whole = text.chars().count() < longest;
     let set = match (prefix.len() < text.len(), suffix.len() < text.len()) {
         (true, false) if is_whole => listed(vec![names.leaf(prefix)?], false),
@@ -121,12 +121,12 @@ impl LabelSet {
     }
 }
 
-/// Maps the values of a column to numbers, such that sets of values that lie together have narrow ranges.
+/// Maps the values of a column to numbers, such that sets of nearby values have narrow ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKeys {
     /// Numbers are their own keys.
     Numbers,
-    /// The place of a name in its hierarchy. Names beyond these many are in no set but that of all values.
+    /// The position of a name in its hierarchy. Names at or beyond this number are only in the set of all values.
     Places(usize),
     /// The first characters of a name.
     Texts,
@@ -158,7 +158,7 @@ impl ColumnKeys {
     }
 }
 
-/// Returns the first six bytes of a text as a number, which is exact. A shorter text is filled up.
+/// Returns the first six bytes of a text as a number, which is exact. A shorter text is padded.
 fn text_key(text: &str, fill: u8) -> f64 {
     let bytes = text.bytes().chain(std::iter::repeat(fill)).take(6);
     bytes.fold(0_u64, |key, byte| key << 8 | u64::from(byte)) as f64

@@ -13,7 +13,7 @@ type Person = (Option<i64>, Option<String>, Option<String>);
 /// Whether a class holds an age.
 type HoldsAge = fn(&Class, Option<i64>) -> bool;
 
-/// A class, with its labels beside what they mean.
+/// A class, with its labels and their meaning.
 struct Class {
     rows: usize,
     age: (String, HoldsAge),

@@ -46,7 +46,7 @@ impl<K: Copy + Eq + Hash> TupleGroups<K> {
         id
     }
 
-    /// Returns the memory of the tuples in bytes, about, without the histograms.
+    /// Returns the approximate memory of the tuples in bytes, without the histograms.
     pub(super) fn size(&self) -> usize {
         let entry = size_of::<(Box<[K]>, u32)>();
         2 * size_of_val(self.keys.as_slice()) + size_of_val(self.rows.as_slice()) + 2 * self.rows.len() * entry

@@ -60,7 +60,7 @@ pub struct OriginalReader {
     sensitive: Vec<usize>,
     insensitive: Vec<usize>,
     cells: TupleGroups<Code>,
-    /// Places of the columns that identify a person; none if every row is one.
+    /// Indices of the columns that identify a person; empty if every row is a person.
     unit: Vec<usize>,
     targets: Vec<Target>,
     drawn: DrawnPeople,
@@ -140,7 +140,8 @@ impl OriginalReader {
         Ok(())
     }
 
-    /// Returns a random number per row, which the rows of one person share. A row without a person is one of its own.
+    /// Returns a random number per row, which the rows of one person share. A row without a person counts as a separate
+    /// person.
     fn people(&mut self, lexicon: &Lexicon, batch: &RecordBatch) -> Result<Option<Vec<u64>>, LabError> {
         if self.unit.is_empty() {
             return Ok(None);
@@ -197,7 +198,8 @@ impl DrawnPeople {
         *self.seed.get_or_insert_with(|| random.next())
     }
 
-    /// Adds a row of a person. The number of a person never changes, so that a person who stays was never left out.
+    /// Adds a row of a person. The number of a person never changes, so a person who is in the final sample was never
+    /// left out.
     fn add(&mut self, person: u64, wanted: usize, target: impl FnOnce() -> Target) {
         let is_full = self.rows_of.len() >= wanted;
         if is_full && self.rows_of.last_key_value().is_none_or(|(last, _)| person > *last) {

@@ -31,7 +31,7 @@ pub struct ReleasedTable {
     exact: FxHashMap<Box<[Code]>, u32>,
     /// All other classes.
     pub(crate) general: Vec<u32>,
-    /// Labels that were not understood.
+    /// Number of labels that could not be parsed.
     pub(crate) unread_labels: u64,
 }
 
@@ -56,7 +56,7 @@ impl ReleasedTable {
         self.rows
     }
 
-    /// Returns the number of distinct labels that could not be understood.
+    /// Returns the number of distinct labels that could not be parsed.
     pub fn unread_labels(&self) -> u64 {
         self.unread_labels
     }
@@ -129,7 +129,7 @@ impl ReleasedTable {
     }
 }
 
-/// A label before it is read, because the names of a column are known only after its last row.
+/// An unparsed label; the names of a column are known only after its last row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LabelText {
     Text(Option<String>),
@@ -138,7 +138,7 @@ pub(crate) enum LabelText {
     Absent,
 }
 
-/// The labels of a release before they are read.
+/// The unparsed labels of a release.
 #[derive(Debug)]
 pub(crate) struct LabelTexts {
     /// Distinct labels of each quasi-identifier.
@@ -277,7 +277,7 @@ impl ReleasedReader {
                 let read = texts_of(shown)?;
                 let mut last: Option<(Option<&str>, u32)> = None;
                 let labels = read.iter().map(|text| {
-                    // Rows of a class follow each other in most releases.
+                    // Rows of a class are adjacent in most releases.
                     if let Some((before, label)) = last
                         && before == text
                     {
@@ -292,8 +292,8 @@ impl ReleasedReader {
         }
     }
 
-    /// Returns the quasi-identifiers with sets or masked codes as labels, which can be read only if the values of the original are
-    /// known, and are in no hierarchy.
+    /// Returns the quasi-identifiers with sets or masked codes as labels and without a hierarchy, which can be parsed only if the
+    /// values of the original are known.
     pub fn columns_without_names(&self, lexicon: &Lexicon) -> Vec<String> {
         let is_open = |text: &LabelText| match text {
             LabelText::Text(Some(text)) => text.len() > 1 && (text.contains('*') || text.starts_with('{')),
@@ -307,13 +307,13 @@ impl ReleasedReader {
         columns.map(|(_, known)| known.name.clone()).collect()
     }
 
-    /// Returns the labels of all classes as they are written.
+    /// Returns the unparsed labels of all classes.
     pub(crate) fn into_labels(self) -> LabelTexts {
         let (labels, class_rows, _) = self.classes.finish();
         LabelTexts { texts: self.texts, forms: self.forms, labels, class_rows }
     }
 
-    /// Returns the memory of the classes in bytes, about.
+    /// Returns the approximate memory of the classes in bytes.
     pub fn size(&self) -> usize {
         let labels: usize = self.texts.iter().map(|texts| 2 * texts.len() * (size_of::<LabelText>() + 16)).sum();
         labels + self.classes.size()
@@ -330,7 +330,7 @@ impl ReleasedReader {
             if let CodeDomain::Names(names) = &mut lexicon.quasi[column]
                 && !lexicon.has_original
             {
-                // Without the original, plain texts and the members of sets are all that is known of the values.
+                // Without the original, the values are known only from plain texts and the members of sets.
                 let texts = texts
                     .iter()
                     .filter_map(|text| if let LabelText::Text(text) = text { text.as_deref() } else { None });
@@ -391,7 +391,7 @@ fn extent(text: &LabelText, domain: &CodeDomain, form: ReleasedForm) -> Option<E
         LabelText::Absent => Extent::Everything,
         LabelText::Bounds(low, high) => match (code_number(*low), code_number(*high)) {
             (Some(low), Some(high)) => Extent::Between { low, high },
-            // No bounds hold for a class that mixes missing values with others.
+            // A class that mixes missing values with others has no bounds.
             _ => Extent::Everything,
         },
     };

@@ -1,4 +1,4 @@
-//! Single rows: hashes of what a release leaves unchanged, and a sample that both tables draw alike.
+//! Single rows: hashes of unchanged values, and a sample that is consistent between both tables.
 
 use std::hash::{Hash, Hasher};
 

@@ -51,9 +51,9 @@ pub struct Binding {
     pub suppression_limit: Option<f64>,
     /// Columns of the unit of privacy; `None` if every row is a unit.
     pub unit: Option<BoundUnit>,
-    /// The pseudonym that is released in place of the unit, as text.
+    /// The text column of pseudonyms that is released instead of the unit.
     pub pseudonym: Option<BoundColumn>,
-    /// Whether classes may borrow rows of cells that others have too.
+    /// Whether classes may borrow rows from cells of other classes.
     pub borrow: Borrow,
 }
 
@@ -86,7 +86,7 @@ pub struct BoundQuasi {
     pub spec: QuasiSpec,
 }
 
-/// Role, released form and weight of an input column that is released, in the words of the policy file.
+/// Role, released form and weight of an input column that is released, in the terms of the policy file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColumnRole<'a> {
     /// Name of the column in the input.
@@ -153,7 +153,7 @@ impl Binding {
 }
 
 impl Binding {
-    /// Returns the index of the units among the codings of all sensitive columns, after which they come.
+    /// Returns the index of the units, which follow the codings of all sensitive columns.
     pub fn unit_index(&self) -> Option<usize> {
         let codings = self.sensitive.iter().map(|column| column.spec.facets.len()).sum();
         self.unit.as_ref().map(|_| codings)
@@ -246,7 +246,7 @@ impl Policy {
     }
 }
 
-/// Reports requirements on numbers that a column does not have.
+/// Reports numeric requirements on a column without numbers.
 fn check_numbers(
     column: &BoundColumn,
     kind: Option<TypeKind>,
@@ -274,7 +274,7 @@ fn check_numbers(
     }
 }
 
-/// Reports a hierarchy or categories in a form that the type of a sensitive column does not have.
+/// Reports a hierarchy or categories in a form that the type of a sensitive column does not support.
 fn check_forms(
     column: &BoundColumn,
     kind: Option<TypeKind>,
@@ -312,7 +312,7 @@ fn supported_element(
     TypeKind::of(element).or_else(|| supported_kind(column, "sensitive", path, report))
 }
 
-/// Reports requirements that have no meaning for rows with several values.
+/// Reports requirements that are meaningless for rows with several values.
 fn check_lists(sensitive: &Sensitive, is_series: bool, path: &FieldPath, report: &mut Report<'_>) {
     let of_frequency = |requirement: &FrequencyRequirement| match requirement {
         FrequencyRequirement::MaxShare(_) => None,

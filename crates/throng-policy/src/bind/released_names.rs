@@ -11,7 +11,7 @@ use crate::suggest::did_you_mean;
 
 use super::BoundColumn;
 
-/// Beginning of the names of derived columns, which accompany the rows of a job and are not released.
+/// Prefix of the names of derived columns, which accompany the rows of a job and are not released.
 const RESERVED: &str = "__throng_";
 
 /// Reports names that are reserved, that occur twice in the input, that only the input has, and that only the policy has. A

@@ -29,27 +29,28 @@ pub struct BoundSensitive {
     pub release: SensitiveRelease,
     /// Categories of its values. Without them the release is the value.
     pub categories: Option<Arc<Categories>>,
-    /// Values of its hierarchy that are protected too.
+    /// Protected values of its hierarchy.
     pub protection: Option<Arc<Protection>>,
-    /// Ascending borders of the bands that are counted in place of values.
+    /// Ascending borders of the bands that are counted instead of values.
     pub bands: Option<Arc<[f64]>>,
-    /// Requirements on the frequencies of what is counted.
+    /// Requirements on the frequencies of the counted values.
     pub frequencies: Vec<FrequencyRequirement>,
 }
 
 impl BoundSensitive {
     /// Binds a column; `p` is the default of the policy. If `starts_from_values`, the clustering starts from classes with p
-    /// values, also where categories are counted.
+    /// values, even if categories are counted.
     pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64, starts_from_values: bool) -> Self {
         let strong = sensitive.protection.iter().map(|protection| SensitiveCoding::Strong(Arc::clone(protection)));
         let categories =
             sensitive.categories.iter().map(|categories| SensitiveCoding::Categories(Arc::clone(categories)));
         let bands = sensitive.bands.iter().map(|borders| SensitiveCoding::Bands(Arc::clone(borders)));
         let mut facets: Vec<SensitiveCoding> = strong.chain(categories).chain(bands).collect();
-        // Distances and ranges are those of values, also where something else is counted.
+        // Distances and ranges are those of values, even if something else is counted.
         let mut is_built = false;
         if let Some(hierarchy) = sensitive.hierarchy.as_ref().filter(|_| sensitive.compares_by_hierarchy()) {
-            // A tree lists what counts; values of other hierarchies may look alike, and count as values do.
+            // A tree lists the counted values; values of other hierarchies may look alike, and are counted like plain
+            // values.
             is_built = facets.is_empty() && !matches!(**hierarchy, HierarchySpec::Tree(_));
             facets.push(SensitiveCoding::Leaves(Arc::clone(hierarchy)));
         }
@@ -78,7 +79,7 @@ impl BoundSensitive {
         Self { spec: SensitiveSpec { facets, ..plain.spec }, ..plain }
     }
 
-    /// Whether p counts this coding. Values beside another coding are there for a range or a distance alone.
+    /// Whether p counts this coding. Values next to another coding are only used for a range or a distance.
     fn is_counted(&self, facet: &SensitiveCoding) -> bool {
         let is_tree = |hierarchy: &HierarchySpec| matches!(hierarchy, HierarchySpec::Tree(_));
         let is_leaves =
@@ -86,7 +87,7 @@ impl BoundSensitive {
         let is_grouped = self.protection.is_some() || self.categories.is_some() || self.bands.is_some();
         match facet {
             SensitiveCoding::Leaves(hierarchy) => !is_grouped && is_tree(hierarchy),
-            // Values beside categories are what the clustering starts from: p categories have p values.
+            // With categories, the clustering starts from values: p categories have p values.
             SensitiveCoding::Values if self.categories.is_some() => true,
             SensitiveCoding::Values => !is_grouped && !self.spec.facets.iter().any(is_leaves),
             _ => true,

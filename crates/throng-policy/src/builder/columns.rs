@@ -1,4 +1,4 @@
-//! The fields of one column of a policy that is written in Rust.
+//! Builders for the columns of a policy that is written in Rust.
 
 use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::{DatePart, MaskSide};
@@ -31,7 +31,7 @@ impl ColumnFields {
         self
     }
 
-    /// Sets a field of the hierarchy, beside what it has: whether the fields go together is for validation to say.
+    /// Sets a field of the hierarchy, keeping the others: validation decides whether they are compatible.
     fn with_hierarchy(mut self, field: &str, value: SpannedValue) -> Self {
         let table = || SpannedValue::Table(Vec::new());
         if let Some(hierarchy) = self.0.entry("hierarchy", ValueOrigin::Unplaced, table) {
@@ -50,7 +50,7 @@ impl ColumnFields {
     }
 }
 
-/// One level of groups with their values.
+/// Builds one level of groups with their values.
 fn tree<G, V, T>(groups: impl IntoIterator<Item = (G, V)>) -> SpannedValue
 where
     G: Into<String>,
@@ -82,7 +82,7 @@ impl QuasiBuilder {
         self.with("release", text(RawRelease::from(release).as_str()))
     }
 
-    /// Sets how much the detail of this column counts against that of others. 1 by default.
+    /// Sets the weight of this column's detail relative to other columns. 1 by default.
     pub fn with_weight(self, weight: f64) -> Self {
         self.with("weight", SpannedValue::Float(weight))
     }
@@ -132,7 +132,7 @@ impl QuasiBuilder {
         self.with_hierarchy("date", list(parts.into_iter().map(choice)))
     }
 
-    /// Generalizes codes by hiding one character more at each level, from this side.
+    /// Generalizes codes by hiding one more character at each level, from this side.
     pub fn with_mask(self, side: MaskSide) -> Self {
         self.with_hierarchy("mask", choice(side))
     }
@@ -187,12 +187,12 @@ impl SensitiveBuilder {
         Self { fields: ColumnFields::of_role("sensitive") }
     }
 
-    /// Sets the p of this column, in place of that of the policy. From 1 to k.
+    /// Sets the p of this column, overriding that of the policy. From 1 to k.
     pub fn with_p(self, p: u64) -> Self {
         self.with("p", SpannedValue::Integer(p.into()))
     }
 
-    /// Sets how much the diversity of this column counts against that of others. 1 by default.
+    /// Sets the weight of this column's diversity relative to other columns. 1 by default.
     pub fn with_weight(self, weight: f64) -> Self {
         self.with("weight", SpannedValue::Float(weight))
     }
@@ -202,12 +202,12 @@ impl SensitiveBuilder {
         self.with("type", text(declared.as_str()))
     }
 
-    /// Sets values that stand for no value and never count.
+    /// Sets values that mean "missing" and are never counted.
     pub fn with_missing<T: Into<String>>(self, values: impl IntoIterator<Item = T>) -> Self {
         self.with("missing", texts(values))
     }
 
-    /// Sets how texts count that look alike: by default as one value.
+    /// Sets how texts that look alike are counted: by default as one value.
     pub fn with_look_alikes(self, look_alikes: LookAlikes) -> Self {
         self.with("look_alikes", text(look_alikes.as_str()))
     }
@@ -232,12 +232,12 @@ impl SensitiveBuilder {
         Self { fields: self.fields.with_hierarchy("tree", tree(groups)) }
     }
 
-    /// Sets the values of the hierarchy that must not be learned either. All values below one of them count as one.
+    /// Sets values of the hierarchy that must not be learned either. All values below one of them count as one.
     pub fn with_protected<T: Into<String>>(self, values: impl IntoIterator<Item = T>) -> Self {
         self.with("protected", texts(values))
     }
 
-    /// Adds a category of values, after those that are more sensitive. Then p counts categories in place of values.
+    /// Adds a category of values, after those that are more sensitive. Then p counts categories instead of values.
     pub fn with_category<T: Into<String>>(self, name: impl Into<String>, values: impl IntoIterator<Item = T>) -> Self {
         let fields = [("name".to_owned(), text(name)), ("values".to_owned(), texts(values))];
         let category = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
@@ -255,8 +255,8 @@ impl SensitiveBuilder {
         Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
     }
 
-    /// Adds a category of numbers from one border on and below the other, after those that are more sensitive. An infinite
-    /// border is none. Dates are days since 1970.
+    /// Adds a category of numbers in the half-open range `from..below`, after those that are more sensitive. Infinite ends
+    /// are unbounded. Dates are days since 1970.
     pub fn with_band_category(self, name: impl Into<String>, from: f64, below: f64) -> Self {
         let borders = [("from", from), ("below", below)].into_iter().filter(|(_, border)| !border.is_infinite());
         let borders = borders.map(|(key, border)| (key.to_owned(), SpannedNode::unplaced(SpannedValue::Float(border))));
@@ -276,7 +276,7 @@ impl SensitiveBuilder {
         Self { fields: self.fields.with_hierarchy("date", list(parts.into_iter().map(choice))) }
     }
 
-    /// Gives a hierarchy of codes of which one character more is hidden at each level, from this side.
+    /// Gives a hierarchy of codes that hides one more character at each level, from this side.
     pub fn with_mask(self, side: MaskSide) -> Self {
         Self { fields: self.fields.with_hierarchy("mask", choice(side)) }
     }

@@ -4,8 +4,8 @@
 //!  PolicyBuilder ──> the document that a policy file is read into ──> raw ──> Policy
 //! ```
 //!
-//! The builder only writes fields. It checks none of them, so that a policy is valid under the same rules wherever it comes from,
-//! and a problem names the field of the policy file that it concerns.
+//! The builder only writes fields. It checks none of them, so the same validation rules apply wherever a policy comes from, and a
+//! problem names the field of the policy file that it concerns.
 
 mod columns;
 
@@ -79,7 +79,7 @@ impl PolicyBuilder {
         self.with("privacy", "p", SpannedValue::Integer(p.into()))
     }
 
-    /// Sets `privacy.preset`: a k with a reason, in place of [`PolicyBuilder::with_k`]. It needs an explicit p.
+    /// Sets `privacy.preset`: a k with a rationale, instead of [`PolicyBuilder::with_k`]. It needs an explicit p.
     pub fn with_preset(self, preset: Preset) -> Self {
         self.with("privacy", "preset", text(preset.as_str()))
     }
@@ -94,7 +94,7 @@ impl PolicyBuilder {
         self.with("privacy", "unit", texts(columns))
     }
 
-    /// Sets `privacy.borrow`: whether classes may borrow rows of combinations that others have too.
+    /// Sets `privacy.borrow`: whether classes may borrow rows of combinations that other classes have too.
     pub fn with_borrow(self, borrow: Borrow) -> Self {
         self.with("privacy", "borrow", text(borrow.as_str()))
     }
@@ -110,7 +110,8 @@ impl PolicyBuilder {
         self.with("privacy", "population", SpannedValue::Table(field.into()))
     }
 
-    /// Sets `privacy.population`: where people of the population are counted, and what a release must satisfy among them.
+    /// Sets `privacy.population`: how people of the population are counted, and which limits a release must satisfy among
+    /// them.
     pub fn with_population(self, population: PopulationSettings) -> Self {
         let PopulationSettings { source, k_map, delta_min, delta_max } = population;
         let source = match source {
@@ -131,12 +132,13 @@ impl PolicyBuilder {
         self.with("privacy", "attacks", SpannedValue::Table(field.into()))
     }
 
-    /// Sets `privacy.min_rows`: the fewest rows of an input that is released.
+    /// Sets `privacy.min_rows`: the minimum number of rows of an input.
     pub fn with_min_rows(self, rows: u64) -> Self {
         self.with("privacy", "min_rows", SpannedValue::Integer(rows.into()))
     }
 
-    /// Sets `privacy.max_rows_change`: the largest change of the number of rows against the release at the output.
+    /// Sets `privacy.max_rows_change`: the largest relative change of the number of rows compared with the release at
+    /// the output.
     pub fn with_max_rows_change(self, share: f64) -> Self {
         self.with("privacy", "max_rows_change", SpannedValue::Float(share))
     }
@@ -161,17 +163,17 @@ impl PolicyBuilder {
         self.with("algorithm", "cluster", text(cluster.as_str()))
     }
 
-    /// Sets `algorithm.goal`: what the cluster method `auto` is chosen by.
+    /// Sets `algorithm.goal`: the criterion by which `auto` chooses the cluster method.
     pub fn with_goal(self, goal: Goal) -> Self {
         self.with("algorithm", "goal", text(goal.as_str()))
     }
 
-    /// Sets `algorithm.budget`: how long the search for better classes may go on, to the millisecond.
+    /// Sets `algorithm.budget`: how long the search for better classes may take, with millisecond precision.
     pub fn with_budget(self, budget: Budget) -> Self {
         self.with("algorithm", "budget", text(budget.text()))
     }
 
-    /// Sets `algorithm.bound`: whether to prove how much any release loses at least.
+    /// Sets `algorithm.bound`: whether to prove a lower bound of the loss of any release.
     pub fn with_bound(self, is_bounded: bool) -> Self {
         self.with("algorithm", "bound", SpannedValue::Boolean(is_bounded))
     }
@@ -195,7 +197,7 @@ impl PolicyBuilder {
         self.with("series", "max_delay", SpannedValue::Table(vec![rows]))
     }
 
-    /// Sets `input.location`, for a job that reads files. A policy for a table at hand needs none.
+    /// Sets `input.location`, for a job that reads files. A policy for a table in memory needs none.
     pub fn with_input<T: Into<String>>(self, locations: impl IntoIterator<Item = T>) -> Self {
         self.with("input", "location", texts(locations))
     }
@@ -215,22 +217,22 @@ impl PolicyBuilder {
         self.with("output", "format", text(format.as_str()))
     }
 
-    /// Sets `output.data_folder`: a folder of the release for its data files alone.
+    /// Sets `output.data_folder`: a folder of the release that holds only its data files.
     pub fn with_data_folder(self, name: impl Into<String>) -> Self {
         self.with("output", "data_folder", text(name))
     }
 
-    /// Sets `output.location`, for a job that writes files. A policy for a table at hand needs none.
+    /// Sets `output.location`, for a job that writes files. A policy for a table in memory needs none.
     pub fn with_output(self, location: impl Into<String>) -> Self {
         self.with("output", "location", text(location))
     }
 
-    /// Uses this secret in place of that of the environment or of the state folder, as [`Policy::with_secret`] does.
+    /// Uses this secret instead of that of the environment or of the state folder, as [`Policy::with_secret`] does.
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { secret: Some(secret), ..self }
     }
 
-    /// Sets the folder at which the paths of hierarchy files start: by default the working folder of the process.
+    /// Sets the folder that paths of hierarchy files are relative to: by default the working folder of the process.
     pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), ..self }
     }
@@ -251,7 +253,7 @@ impl PolicyBuilder {
         self.column(name, column.fields)
     }
 
-    /// Adds a column that says nothing that needs protection and is released as it is.
+    /// Adds a column that needs no protection and is released as it is.
     pub fn insensitive(self, name: impl Into<String>) -> Self {
         self.column(name, ColumnFields::of_role("insensitive"))
     }
@@ -261,12 +263,12 @@ impl PolicyBuilder {
         self.column(name, ColumnFields::of_role("identifier"))
     }
 
-    /// Adds the column that identifies the unit of privacy, in place of which a pseudonym is released. For jobs only.
+    /// Adds the column that identifies the unit of privacy, which is replaced by a pseudonym. For jobs only.
     pub fn pseudonym(self, name: impl Into<String>) -> Self {
         self.column(name, ColumnFields::of_role("identifier").with("release", text("pseudonym")))
     }
 
-    /// Sets `privacy.pseudonyms`: where the pseudonyms of two runs are the same.
+    /// Sets `privacy.pseudonyms`: the scope in which pseudonyms are the same.
     pub fn with_pseudonyms(self, pseudonyms: Pseudonyms) -> Self {
         self.with("privacy", "pseudonyms", text(pseudonyms.as_str()))
     }
@@ -301,7 +303,8 @@ impl PolicyBuilder {
         self
     }
 
-    /// A document can't hold two fields of one name, so that validation would see the last of them only.
+    /// Returns problems for repeated columns. A document can't hold two fields of one name, so validation would see
+    /// only the last one.
     fn repeated_columns(&self) -> Vec<Problem> {
         let mut seen = std::collections::HashSet::new();
         let problem = |name: &str, message: &str| {
@@ -322,11 +325,11 @@ impl PolicyBuilder {
             .collect()
     }
 
-    /// The document that a policy file with these fields is read into.
+    /// Returns the document that parsing a policy file with these fields would give.
     fn document(&self) -> SpannedToml {
         let mut root = SpannedNode::unplaced(SpannedValue::Table(Vec::new()));
         put(&mut root, "version", SpannedValue::Integer(VERSION.into()));
-        // The table is required: a `k` that is missing in it is reported by its own name.
+        // The table is required, so that a missing `k` is reported under its own name.
         put(&mut root, "privacy", SpannedValue::Table(Vec::new()));
         for (table, field, value) in &self.settings {
             if let Some(table) = root.entry(table, ValueOrigin::Unplaced, || SpannedValue::Table(Vec::new())) {
@@ -353,7 +356,7 @@ fn text(string: impl Into<String>) -> SpannedValue {
     SpannedValue::String(string.into())
 }
 
-/// The name of a choice in the policy file.
+/// Returns the name of a choice in the policy file.
 fn choice(choice: impl serde::Serialize) -> SpannedValue {
     text(serde_json::to_value(choice).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use throng_core::hierarchy::{DatePart, HierarchySpec};
 use crate::field_path::FieldPath;
 use crate::problem::Report;
 
-/// Builds a hierarchy with these levels, or reports why there is none.
+/// Builds a hierarchy with these levels, or reports why that is impossible.
 pub fn hierarchy(parts: &[DatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     if parts.is_empty() {
         report.value(path, "is empty; name at least one part of the calendar, such as \"year\"");

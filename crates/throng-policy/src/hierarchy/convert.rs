@@ -1,4 +1,4 @@
-//! Parses and formats hierarchies outside of a policy.
+//! Parses and formats hierarchies outside a policy.
 
 use std::path::Path;
 use std::sync::Arc;

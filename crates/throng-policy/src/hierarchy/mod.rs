@@ -26,7 +26,7 @@ use crate::validate::delimiter;
 /// Fields of which a hierarchy must have exactly one.
 const FORMS: [&str; 7] = ["file", "lines", "tree", "intervals", "width", "date", "mask"];
 
-/// Builds the hierarchy at `path`, or returns `None` and reports why there is none.
+/// Builds the hierarchy at `path`, or returns `None` and reports the reason.
 pub fn hierarchy(
     written: &raw::RawHierarchy,
     path: &FieldPath,

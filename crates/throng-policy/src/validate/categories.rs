@@ -71,7 +71,7 @@ fn bands(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>
     of_category
 }
 
-/// Returns a border as a number, or `None` and reports why it is none.
+/// Returns a border as a number, or returns `None` and reports the reason.
 fn number(border: &raw::RawBorder, path: &FieldPath, report: &mut Report<'_>) -> Option<f64> {
     let days = |text: &String| text.parse::<NaiveDate>().ok().map(|day| f64::from(day.num_days_from_ce() - EPOCH));
     let number = match border {
@@ -84,7 +84,7 @@ fn number(border: &raw::RawBorder, path: &FieldPath, report: &mut Report<'_>) ->
     number
 }
 
-/// 1970-01-01 as the days since the first of the year 1.
+/// 1970-01-01 as the number of days from the first day of year 1.
 const EPOCH: i32 = 719_163;
 
 /// Returns the name of a category: its own, or its 1-based position.
@@ -113,8 +113,7 @@ fn check_names(written: &[raw::RawCategory], path: &FieldPath, report: &mut Repo
     }
 }
 
-/// Checks that no text is in two categories, and that no list is empty. A category needs texts of its own unless it has other
-/// forms.
+/// Checks that no text is in two categories, and that no list is empty. A category needs texts unless it has other forms.
 fn check_texts<'a>(
     written: &'a [raw::RawCategory],
     path: &FieldPath,

@@ -8,12 +8,12 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw::{DEFAULT_ORIGIN, RawColumn, RawCover, RawCoverGrid, RawCoverName};
 
-/// Returns whether the column has a hierarchy for its cover alone.
+/// Returns whether the column has a hierarchy only for its cover.
 pub fn takes_hierarchy(column: &RawColumn) -> bool {
     matches!(column.cover, Some(RawCover::Named(RawCoverName::Hierarchy)))
 }
 
-/// Validates a cover, also against the hierarchy from which it may take its grid.
+/// Validates a cover, including against the hierarchy from which it may take its grid.
 pub fn cover(
     column: &RawColumn,
     hierarchy: Option<&HierarchySpec>,
@@ -65,7 +65,7 @@ fn of_hierarchy(
             widths.first().map(|width| CoverGrid::Width { width: *width, origin: *origin })
         }
         Some(HierarchySpec::DateParts(parts)) => parts.first().copied().map(CoverGrid::Calendar),
-        // A hierarchy that was refused is reported already.
+        // A rejected hierarchy has already been reported.
         None if column.hierarchy.is_some() => None,
         _ => {
             report.value(

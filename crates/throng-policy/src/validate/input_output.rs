@@ -149,7 +149,7 @@ fn data_folder(raw: &raw::RawOutput, format: OutputFormat, report: &mut Report<'
     Some(name.clone())
 }
 
-/// Whether a name can be that of a folder of a release, which readers do not take for hidden or for a partition.
+/// Whether a name can be used for a folder of a release: readers must not treat it as hidden or as a partition.
 pub fn is_folder_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     !name.is_empty() && !name.starts_with('_') && name.chars().all(is_plain)

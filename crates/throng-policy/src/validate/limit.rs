@@ -8,7 +8,7 @@ use crate::hierarchy::{height, labels};
 use crate::problem::Report;
 use crate::raw;
 
-/// Validates a limit, also against the hierarchy of the column.
+/// Validates a limit, including against the hierarchy of the column.
 pub fn limit(
     written: &raw::RawLimit,
     hierarchy: Option<&HierarchySpec>,

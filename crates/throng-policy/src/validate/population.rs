@@ -12,7 +12,7 @@ use crate::raw;
 
 use super::input_output::locations;
 
-/// Validates the sampling fraction, or the people of the population, of whom the policy has one.
+/// Validates the sampling fraction or the people of the population, whichever the policy has.
 pub fn population(
     raw: &raw::RawPrivacy,
     columns: &Columns,
@@ -66,7 +66,7 @@ pub fn population(
     (None, Some(PopulationSettings { source, k_map, delta_min, delta_max }))
 }
 
-/// Validates the limits, and that people are known as they require.
+/// Validates the limits, and that the source of people supports them.
 fn limits(written: &raw::RawPopulation, source: Option<&str>, path: &FieldPath, report: &mut Report<'_>) {
     if written.k_map.is_some() && source == Some("fraction") {
         let text = "counts people in the boxes of a release, and a fraction does not tell where they are; set `table` or \

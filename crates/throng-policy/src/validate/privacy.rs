@@ -12,7 +12,7 @@ use crate::suggest::alternatives;
 use super::guards::guards;
 use super::population::population;
 
-/// Validates `[privacy]` and the `p` of each column, also against the roles of the columns.
+/// Validates `[privacy]` and the `p` of each column, including against the roles of the columns.
 pub fn privacy(
     raw: &raw::RawPrivacy,
     columns: &Columns,
@@ -75,7 +75,8 @@ pub fn check_sensitive(columns: &Columns, k: u64, p: u64, p_path: Option<&FieldP
     }
 }
 
-/// Validates the columns of the unit of privacy: the policy must name each of them, as anything but a quasi-identifier.
+/// Validates the columns of the unit of privacy: the policy must name each of them, with any role except
+/// quasi-identifier.
 fn unit(raw: &raw::RawPrivacy, columns: &Columns, path: &FieldPath, report: &mut Report<'_>) -> Vec<String> {
     let names = match &raw.unit {
         None => {
@@ -111,7 +112,7 @@ fn unit(raw: &raw::RawPrivacy, columns: &Columns, path: &FieldPath, report: &mut
 }
 
 /// Validates the columns that are released as pseudonyms: only the one column that is the unit of privacy can be, since k and p
-/// would count nothing that another one links.
+/// would not count what another column links.
 fn pseudonyms(raw: &raw::RawPrivacy, columns: &Columns, table: &FieldPath, report: &mut Report<'_>) -> Pseudonyms {
     let named = || columns.by_name.iter().filter(|(_, role)| matches!(role, Role::Pseudonym));
     for (name, _) in named() {

@@ -17,7 +17,7 @@ use crate::time_span;
 
 use super::input_output::location;
 
-/// Validates `[series]` of a series of releases; `None` if the policy makes none.
+/// Validates `[series]` of a series of releases; `None` if the policy defines none.
 pub fn series(
     raw: &raw::RawPolicy,
     columns: &Columns,
@@ -91,7 +91,7 @@ pub fn series(
     })
 }
 
-/// Reports the fields that only a series of releases has.
+/// Reports fields that only apply to a series of releases.
 fn report_outside_of_series(written: &RawSeries, report: &mut Report<'_>) {
     let table = FieldPath::of(&["series"]);
     let of_series = [
@@ -136,7 +136,7 @@ pub fn stream(raw: &raw::RawPolicy, report: &mut Report<'_>) -> Option<StreamDel
     Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time) })
 }
 
-/// Reports models that hold for each append on its own, and not for all of them together.
+/// Reports models that would hold for each append on its own, but not for all of them together.
 pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
     if raw.output.mode != Some(Mode::Append) {
         return;

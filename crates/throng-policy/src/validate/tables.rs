@@ -13,7 +13,7 @@ use super::columns::columns;
 use super::input_output::{input, is_folder_name};
 use super::privacy::check_sensitive;
 
-/// Validates the tables beside that of `[input]`, of which `first` has the columns. Returns the name of the first table too, if
+/// Validates the tables besides that of `[input]`, whose columns are `first`. Also returns the name of the first table, if
 /// there are others.
 pub fn tables(
     raw: &raw::RawPolicy,
@@ -88,7 +88,7 @@ fn check_unit(unit: &String, columns: &Columns, report: &mut Report<'_>) {
     }
 }
 
-/// Checks that a name can be that of a folder of a release.
+/// Checks that a name can be used for a folder of a release.
 fn check_name(name: &str, path: &FieldPath, report: &mut Report<'_>) {
     if !is_folder_name(name) {
         let text = "the name of a table is a folder of the release: use letters, digits, `-` and `_`, and no `_` first";

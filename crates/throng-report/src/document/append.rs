@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Facts about all appends of a release. The other facts of a sidecar are those of the rows that the last one added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendFacts {
-    /// Number of appends, with the last one.
+    /// Number of appends, including the last one.
     pub appends: u64,
     /// Number of input files whose rows the release has.
     pub input_files: u64,
@@ -15,7 +15,7 @@ pub struct AppendFacts {
     pub files: u64,
     /// Total size of its files.
     pub bytes: u64,
-    /// What its files don't say; absent if it was begun by a version that did not count it.
+    /// Totals that the files do not show; absent if the release was begun by a version that did not count them.
     #[serde(flatten)]
     pub totals: Option<AppendTotals>,
 }
@@ -27,7 +27,7 @@ pub struct AppendTotals {
     pub input_rows: u64,
     /// Number of suppressed rows.
     pub suppressed_rows: u64,
-    /// Number of classes; those of two appends are two, also where they read the same.
+    /// Number of classes; classes of two appends count as two, even if their labels are equal.
     pub classes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What attacks on a release have gained before it was published.
+//! Gains of attacks on a release before it was published.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct AttackFacts {
 pub struct AttackGain {
     /// Name of the attack.
     pub name: Cow<'static, str>,
-    /// Sensitive column that was attacked, if it is one.
+    /// Sensitive column that was attacked, if the attack targets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
     /// Mean chance of success with the release, in steps of a hundredth.

@@ -45,7 +45,7 @@ pub struct RunFacts {
     pub run_id: String,
     /// Digest of the policy in effect.
     pub policy_digest: String,
-    /// Whether the policy asks for a report.
+    /// Whether the policy requests a report.
     pub has_report: bool,
     /// Share of the population that is in the input, if the policy states it.
     pub sampling_fraction: Option<SamplingFraction>,

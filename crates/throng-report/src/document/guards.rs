@@ -1,4 +1,4 @@
-//! Guards of a release, and what its insensitive columns expose.
+//! Guards of a release, and its exposure by insensitive columns.
 
 use serde::{Deserialize, Serialize};
 use throng_core::exposure::InsensitiveExposure;
@@ -9,7 +9,7 @@ pub struct GuardFacts {
     /// Minimum number of rows of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rows: Option<u64>,
-    /// Maximum relative difference of the rows from those of the release that stood before.
+    /// Maximum relative difference of the number of rows from that of the previous release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows_change: Option<f64>,
     /// Maximum NCP.
@@ -20,7 +20,7 @@ pub struct GuardFacts {
     pub insensitive_uniqueness: Option<f64>,
 }
 
-/// What the insensitive columns of a release expose, as shares of its rows in steps of a thousandth.
+/// Exposure by the insensitive columns of a release, as shares of its rows in steps of a thousandth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InsensitiveFacts {
     /// Whether shares are estimated from a sample of the rows.

@@ -55,10 +55,10 @@ pub struct Sidecar {
     /// Attacks on the release before it was published; absent where the policy does not limit their gain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attacks: Option<AttackFacts>,
-    /// The series that the release belongs to; absent where it belongs to none.
+    /// The series that the release belongs to; absent if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesFacts>,
-    /// All appends of the release; absent where it was made at once.
+    /// All appends of the release; absent if it was not appended to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub append: Option<AppendFacts>,
     /// Utility of the release.
@@ -69,10 +69,10 @@ pub struct Sidecar {
     pub timing_ms: BTreeMap<Cow<'static, str>, u64>,
     /// Resource usage.
     pub resources: ResourceFacts,
-    /// Tables that were released together, of which the first is described above; absent where there is one.
+    /// Tables that were released together; the fields above describe the first one. Absent if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<TableFacts>,
-    /// Whether a report is published beside it.
+    /// Whether a report is published with it.
     #[serde(skip)]
     pub has_report: bool,
 }
@@ -196,7 +196,7 @@ pub struct PrivacyFacts {
     /// Conditions of the delivery and of the release beyond the promise; absent where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<GuardFacts>,
-    /// What insensitive columns expose; absent where there are none, or it was not measured.
+    /// Exposure by insensitive columns; absent if there are none, or it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insensitive: Option<InsensitiveFacts>,
     /// Columns that were left out and may identify people with several rows, where the policy names no unit.
@@ -213,7 +213,7 @@ pub struct PrivacyFacts {
 pub struct PseudonymFacts {
     /// The column that has the pseudonym.
     pub column: String,
-    /// Where pseudonyms of two runs are the same: `per-run` for nowhere, or `stable`.
+    /// Scope in which pseudonyms are the same: `per-run` or `stable`.
     pub scope: Cow<'static, str>,
     /// Number of people.
     pub people: u64,
@@ -227,7 +227,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What the requirements count.
+/// The unit that the requirements count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrivacyUnit {
@@ -323,7 +323,7 @@ pub struct UtilityFacts {
     /// Mean SSE/SST over the quasi-identifiers released as means or medians, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
-    /// Proven lower bound of the loss of any release under the policy, if it was asked for.
+    /// Proven lower bound of the loss of any release under the policy, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lower_bound: Option<f64>,
     /// The measure that is bounded: `ncp`, which is `weighted_ncp` where weights differ, or `sse_sst`.

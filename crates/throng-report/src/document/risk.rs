@@ -15,12 +15,12 @@ pub struct RiskFacts {
     /// Exact risk in the release.
     pub after: TableRisk,
     /// The population, if the input is a sample with a known fraction or known people. The risk of journalist and marketer
-    /// follows from it then.
+    /// then follows from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<PopulationFacts>,
 }
 
-/// The population that the input is a sample of, as far as the sampling fraction, weights or a table of it say.
+/// The population that the input is a sample of, as known from the sampling fraction, weights or a table of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PopulationFacts {
     /// Share of the population that is in the input.
@@ -43,7 +43,7 @@ pub struct PopulationFacts {
 /// People of the population whom the classes of a release match by their labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchedPeople {
-    /// How people are known: `table` or `weights`.
+    /// Source of the numbers of people: `table` or `weights`.
     pub source: Cow<'static, str>,
     /// The fewest people whom a class matches: the k of k-map.
     pub fewest: u64,

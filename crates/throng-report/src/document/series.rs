@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Facts about the series that a release belongs to. Counts of rows are rounded up to the next multiple of k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesFacts {
-    /// Number of releases of the series, with this one.
+    /// Number of releases of the series, including this one.
     pub releases: u64,
     /// Number of earlier releases that this one was checked against.
     pub remembered: u64,

@@ -13,7 +13,7 @@ pub struct FrontierPoint {
     pub risk: f64,
     /// Index into [`SHAPES`], modulo their number.
     pub shape: usize,
-    /// Text beside the point, if it is on the frontier.
+    /// Text next to the point, if it is on the frontier.
     pub label: Option<String>,
 }
 

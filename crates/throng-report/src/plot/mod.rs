@@ -24,7 +24,7 @@ pub struct Caption<'a> {
     pub id: &'a str,
     /// Title of the plot.
     pub title: &'a str,
-    /// What the plot shows, for readers who do not see it.
+    /// Description of the plot, for readers who can't see it.
     pub description: &'a str,
 }
 

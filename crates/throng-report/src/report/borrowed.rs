@@ -1,4 +1,4 @@
-//! People who hide among rows that their class has borrowed.
+//! People who hide among rows borrowed by their class.
 
 use maud::{Markup, html};
 

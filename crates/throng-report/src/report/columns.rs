@@ -6,7 +6,7 @@ use crate::document::{ReleasedColumnFacts, Sidecar};
 use crate::numbers::{counted, figure, list};
 use crate::page::{head, row_head};
 
-/// Roles in the words of the policy, what they are called here, and what they mean.
+/// Roles by their name in the policy, with their name and meaning on the page.
 const ROLES: [(&str, &str, &str); 4] = [
     ("quasi", "Quasi-identifiers", "others may know them, so they are generalized"),
     ("sensitive", "Sensitive", "what is protected; every class has several values"),

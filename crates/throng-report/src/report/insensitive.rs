@@ -1,4 +1,4 @@
-//! What columns that are released as they are expose.
+//! Exposure by columns that are released as they are.
 
 use maud::{Markup, html};
 

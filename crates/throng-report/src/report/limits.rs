@@ -6,7 +6,7 @@ use throng_core::model::limits_frequencies;
 use crate::document::{ReleasedColumnFacts, Sidecar};
 use crate::numbers::{counted, list};
 
-/// What no release promises.
+/// Limitations of every release.
 const NOT_PROMISED: [&str; 3] = [
     "What an intruder knows beyond the quasi-identifiers is not considered. A column that singles people out and was not \
      named as a quasi-identifier is a way to find them.",
@@ -14,7 +14,7 @@ const NOT_PROMISED: [&str; 3] = [
     "No law is claimed to be complied with. Whether k and p are enough is a judgement about the data and its readers.",
 ];
 
-/// Returns what the models of the release leave open about its sensitive values.
+/// Describes what the models of the release do not cover about its sensitive values.
 fn similarity(sidecar: &Sidecar) -> &'static str {
     match sidecar.privacy.requirements.iter().any(|requirement| limits_frequencies(&requirement.model)) {
         true => {
@@ -27,7 +27,7 @@ fn similarity(sidecar: &Sidecar) -> &'static str {
     }
 }
 
-/// Returns which other releases can be intersected with this one.
+/// Describes which other releases can be intersected with this one.
 fn intersection(sidecar: &Sidecar) -> &'static str {
     match sidecar.series {
         Some(_) => {
@@ -40,7 +40,7 @@ fn intersection(sidecar: &Sidecar) -> &'static str {
     }
 }
 
-/// Returns the columns that show a mean, a median or a mode in place of values, with its name.
+/// Returns the columns that show a mean, a median or a mode instead of values, with the name of the aggregate.
 fn aggregates(sidecar: &Sidecar) -> Vec<String> {
     let released = sidecar.columns.as_ref().map_or(&[][..], |columns| &columns.released);
     if released.is_empty() {

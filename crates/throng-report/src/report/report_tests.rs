@@ -227,7 +227,7 @@ fn means_are_warned_of_where_a_column_has_them() {
     assert_eq!(warned(["mean", "mode"]), [text("age (mean) and town (mode)"), text("age")]);
     assert_eq!(warned(["ancestor", "median"]), [text("town (median)"), text("town")]);
     assert_eq!(warned(["ancestor", "set"]), [None, None]);
-    // An earlier version tells by its measure that there is a mean or a median.
+    // In a sidecar of an earlier version, the measure reveals that there is a mean or a median.
     assert!(page_of(&early()).contains("One value stands for all rows of a class in pay."));
 }
 

@@ -14,7 +14,7 @@ const COLUMNS: [(&str, bool); 4] = [("Requirement", false), ("Required", true), 
 
 const FILES: &str = "The released files were read back before they were published";
 
-/// For a release that its host holds, and that has no files yet.
+/// For a release that is held by its host and has no files yet.
 const ROWS: &str = "All rows of the release were read before the first was given";
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {

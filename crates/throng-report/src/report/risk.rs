@@ -38,7 +38,7 @@ fn is_allowed(above: f64, k: Option<u64>) -> bool {
     k.is_some_and(|k| above + 1e-6 < 1.0 / k as f64)
 }
 
-/// Returns what rows above a threshold are called, with whether k allows them.
+/// Returns the description of rows above a threshold, including whether k allows them.
 fn above_threshold(above: f64, k: Option<u64>) -> String {
     let words = format!("rows with a risk above {}", percent(above));
     match k.filter(|_| is_allowed(above, k)) {
@@ -47,7 +47,7 @@ fn above_threshold(above: f64, k: Option<u64>) -> String {
     }
 }
 
-/// Returns what rows above thresholds mean that the policy does not ask to keep.
+/// Explains the rows above thresholds that the policy does not enforce.
 fn allowed(risk: &RiskFacts, k: Option<u64>) -> Vec<String> {
     let words = |above: f64| {
         let (k, needed) = (k?, (1.0 / above - 1e-6).ceil());

@@ -1,4 +1,4 @@
-//! How much two columns say about each other, before and after.
+//! Association between pairs of columns, before and after.
 //!
 //! Every column is divided into a few bins of about equal numbers of rows. In a release the rows of a class are spread evenly over
 //! the positions that its label covers, as a reader would.
@@ -128,7 +128,7 @@ impl Bins {
         quasi.chain(sensitive).zip(&self.of_position).map(|(position, bins)| bin(bins, position)).collect()
     }
 
-    /// Spreads one row evenly over the positions of a label: a first and a last one, or all if there are more.
+    /// Spreads one row evenly over the positions of a label, given by its first and last position, or by a list of all.
     fn spread(&self, at: usize, label: &[u32]) -> BinShares {
         let mut shares = [0.0; BINS];
         match label {
@@ -157,7 +157,7 @@ fn in_order(rows: &[u64]) -> Vec<u8> {
     bins
 }
 
-/// Gives the most frequent codes a bin each, and all others the last one.
+/// Assigns one bin to each of the most frequent codes, and the last bin to all others.
 fn by_frequency(rows: &[u64]) -> Vec<u8> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|code| std::cmp::Reverse(rows[*code]));

@@ -10,7 +10,7 @@ use crate::jobs::{JobKind, JobResult, StudioJob, risk_of};
 use crate::live::frontier_grid;
 use crate::project::Project;
 
-/// Renders the buttons and what came of them.
+/// Renders the buttons and the outcome of their actions.
 pub(super) fn actions(project: &Project) -> Markup {
     let is_running = project.job.as_ref().is_some_and(|job| job.stop.is_some());
     let is_ready = project.live.problems.is_empty() && !is_running;
@@ -94,11 +94,11 @@ fn summary(sidecar: &Sidecar) -> Markup {
     }
 }
 
-/// Returns the commands that do what the buttons do.
+/// Returns the commands that are equivalent to the buttons.
 fn commands(project: &Project) -> Vec<String> {
     let (file, written) = (quoted(&project.file_text()), project.written_or_empty());
     let of = |role: &str| {
-        // In the order of the table, in which the page counts them too.
+        // In the order of the table, by which the page numbers them too.
         let has_role = |name: &str| written.column(name).and_then(|column| column.role.as_deref()) == Some(role);
         let names = project.columns.iter().filter(|column| has_role(&column.name));
         names.map(|column| column.name.clone()).collect::<Vec<_>>().join(",")

@@ -44,7 +44,7 @@ pub(super) fn answers(project: &Project) -> Markup {
     }
 }
 
-/// Renders what the figures are computed on.
+/// Renders the data basis of the figures.
 fn basis(project: &Project, answer: Option<&LiveAnswer>) -> Markup {
     let doing = project.live.doing;
     html! {
@@ -64,7 +64,7 @@ fn basis(project: &Project, answer: Option<&LiveAnswer>) -> Markup {
 
 fn key_figures(risk: Option<&Risk>, answer: Option<&LiveAnswer>) -> Markup {
     let exact = answer.is_some_and(|answer| answer.sidecar.is_some());
-    // On a sample a figure has no place in a document.
+    // On a sample a figure has no path in a document.
     let after = |key: &str, value: f64, text: String| match exact {
         true => figure("metrics", key, value, text),
         false => html! { "≈ " (text) },
@@ -99,7 +99,7 @@ fn key_figures(risk: Option<&Risk>, answer: Option<&LiveAnswer>) -> Markup {
     }
 }
 
-/// Renders how far the release is from the best possible one, if the policy asks for a bound.
+/// Renders how far the release is from the best possible one, if the policy requests a bound.
 fn gap(utility: &UtilityFacts) -> Markup {
     let Some(bound) = utility.lower_bound else { return html! {} };
     html! {

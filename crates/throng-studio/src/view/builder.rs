@@ -9,7 +9,7 @@ use crate::arrange::{TreeLine, lines};
 use crate::builder::{BuilderDialog, HierarchyPreview};
 use crate::project::Project;
 
-/// Builders by name, with what is entered.
+/// Builders by name, with a description of the input.
 const KINDS: [(&str, &str, &str); 5] = [
     ("intervals", "Intervals", "Widths from fine to coarse, each a multiple of the one before: 5, 10, 20"),
     ("mask", "Mask", "Side that is hidden first: right for postcodes, left otherwise"),
@@ -18,7 +18,8 @@ const KINDS: [(&str, &str, &str); 5] = [
     ("file", "File", "Hierarchy file in the convention of ARX, below the folder of the policy"),
 ];
 
-/// Lines of a tree that can be arranged on the page, and groups of a level that are drawn one by one.
+/// Maximum number of lines of a tree that can be arranged on the page, and of groups of a level that are drawn
+/// individually.
 const MOST_DRAWN: (usize, usize) = (400, 160);
 
 /// Width of the drawing of a hierarchy, height of a level, and space between two levels.
@@ -71,7 +72,7 @@ pub(super) fn dialog(project: &Project, shows_values: bool) -> Markup {
     }
 }
 
-/// Renders a tree whose lines can be dragged, or picked and put down with the keyboard.
+/// Renders a tree whose lines can be dragged, or picked up and dropped with the keyboard.
 fn arranged(dialog: &BuilderDialog, shows_values: bool) -> Markup {
     let lines = lines(&dialog.text).unwrap_or_default();
     html! {
@@ -108,7 +109,7 @@ fn node(at: usize, line: &TreeLine) -> Markup {
     }
 }
 
-/// Draws the groups of each level: the wider, the more values.
+/// Draws the groups of each level, with widths proportional to their number of values.
 fn drawn(preview: &HierarchyPreview) -> Markup {
     let (width, height, space) = DRAWING;
     let rows = preview.levels.len() + 1;

@@ -1,4 +1,4 @@
-//! A control of a setting: a list, a number or a text, with what it asks for.
+//! The control of a setting: a list, a number or a text, with a hint.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::fields::{Field, FieldKind};
 use crate::written::Settings;
 
-/// What a field shows that only the text can hold.
+/// Placeholder of a field whose value only the text can represent.
 const IN_TEXT: &str = "see the text";
 
 /// Renders the control of a setting.

@@ -1,4 +1,4 @@
-//! The matrix of columns: what is known of each, and what the policy makes of it.
+//! The matrix of columns: their profiles, and their treatment in the policy.
 
 use maud::{Markup, html};
 use serde_json::json;
@@ -23,7 +23,7 @@ const HEADS: [(&str, bool); 9] = [
     ("Released as", false),
 ];
 
-/// Roles and what they are for.
+/// Roles and their descriptions.
 const ROLE_WORDS: [(&str, &str); 4] = [
     ("identifier", "names a person; left out"),
     ("quasi", "others may know it; generalized"),

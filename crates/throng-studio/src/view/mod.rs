@@ -1,7 +1,7 @@
-//! The page and its parts. Everything is rendered here; the script replaces parts and sends what was clicked.
+//! The page and its parts. Everything is rendered here; the script replaces parts and sends clicks.
 //!
-//! A control says what it asks for in `data-do` (a button) or `data-set` (a field, whose value is added). A figure says in `data-doc` and
-//! `data-key` where it stands in the JSON of a command, by which tests compare the two.
+//! A control has its action in `data-do` (a button) or `data-set` (a field, whose value is added). A figure has its location in the JSON
+//! of a command in `data-doc` and `data-key`, so that tests can compare the two.
 
 mod actions;
 mod answers;
@@ -57,7 +57,7 @@ fn part(name: &str, desk: &Desk, shows_values: bool) -> Markup {
     }
 }
 
-/// Renders the dialog that is open. It covers the message about the last action, so it has the message too.
+/// Renders the dialog that is open. It covers the message about the last action, so it repeats the message.
 fn dialog(project: &Project, desk: &Desk, shows_values: bool) -> Markup {
     let content = match project.settings {
         Some(at) => settings::dialog(project, at),
@@ -120,7 +120,7 @@ fn without_controls(text: String) -> String {
     if text.contains(is_forbidden) { text.replace(is_forbidden, "\u{fffd}") } else { text }
 }
 
-/// Renders a button that asks for an action.
+/// Renders a button that triggers an action.
 fn button(action: &Value, text: &str, class: &str, is_enabled: bool) -> Markup {
     html! { button type="button" class=[(!class.is_empty()).then_some(class)] data-do=(action) disabled[!is_enabled] { (text) } }
 }
@@ -130,7 +130,7 @@ fn column_action(column: usize, field: &str) -> Value {
     json!({ "do": "column", "column": column, "field": field })
 }
 
-/// Renders a figure with its place in the JSON of a command.
+/// Renders a figure with its path in the JSON of a command.
 fn figure(document: &str, key: &str, value: impl Display, text: impl Display) -> Markup {
     html! { data data-doc=(document) data-key=(key) value=(display(value)) { (display(text)) } }
 }
@@ -140,7 +140,7 @@ fn rounded(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }
 
-/// Quotes an argument of a command, where a shell needs it.
+/// Quotes an argument of a command, if a shell requires it.
 fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     match !argument.is_empty() && argument.chars().all(is_plain) {

@@ -63,7 +63,7 @@ pub(super) fn history(project: &Project) -> Markup {
     }
 }
 
-/// Leaves out what an open question can be answered with: the table of columns offers it.
+/// Removes the possible answers from an open question: the table of columns offers them.
 fn shortened(problem: &str) -> &str {
     let question = "open question";
     problem.find(question).map_or(problem, |at| &problem[..at + question.len()])

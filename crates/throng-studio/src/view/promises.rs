@@ -1,4 +1,4 @@
-//! The promises of the release: k, p and what else `[privacy]` has.
+//! The promises of the release: k, p and the other settings of `[privacy]`.
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::fields::{COMMON, Field, RARER};
 use crate::project::Project;
 use crate::written::WrittenPolicy;
 
-/// The highest k and p of a slider, unless the policy has more.
+/// Maximum k and p of the sliders, unless the policy has larger ones.
 const SLIDERS: (u64, u64) = (60, 10);
 
 /// Renders the promises.

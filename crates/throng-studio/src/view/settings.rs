@@ -49,7 +49,7 @@ pub(super) fn rarer(role: &str) -> impl Iterator<Item = &'static Field> {
     fields.iter().filter(|field| !matches!(field.kind, FieldKind::Weight | FieldKind::Limit))
 }
 
-/// Returns what a column has of the rarer settings, in a few words.
+/// Returns a short summary of a column's rarer settings.
 pub(super) fn summary(role: &str, settings: &Settings) -> String {
     let words = rarer(role).filter_map(|field| {
         let text = settings.get(field.name)?;

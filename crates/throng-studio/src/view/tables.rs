@@ -46,7 +46,7 @@ pub(super) fn notice(desk: &Desk) -> Markup {
     }
 }
 
-/// Renders what is there before a table is known: how to open one, or why it can't be opened.
+/// Renders the page without a table: how to open one, or why it can't be opened.
 pub(super) fn welcome(desk: &Desk) -> Markup {
     html! {
         div class="welcome" {

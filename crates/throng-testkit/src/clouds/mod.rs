@@ -1,7 +1,7 @@
 //! Object stores of other clouds on the loopback interface, each with an empty bucket `people`.
 //!
 //! Azure is Azurite from the registry of npm. No package of a registry speaks the XML API of Google Cloud Storage, which the client of
-//! object stores uses; it is that of S3 but for the names of headers, so moto serves it behind a translation of these
+//! object stores uses; it equals that of S3 except for the names of headers, so moto serves it behind a proxy that translates them
 //! (`google.py`).
 
 mod npm;

@@ -81,7 +81,7 @@ impl<F: Fn(&Request) -> WireFault + Send + Sync> FaultPolicy for F {
     }
 }
 
-/// A proxy on a port of its own that listens until it is dropped. A connection serves one request.
+/// A proxy on its own port that listens until it is dropped. A connection serves one request.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,

@@ -9,7 +9,7 @@ use throng_core::table::Table;
 
 use super::{ContractViolation, check_recoding, most_general, rule, tables};
 
-/// What a difference of two losses may be due to.
+/// Tolerance for rounding when two losses are compared.
 const ROUNDING: f64 = 1e-9;
 
 /// Checks a clustering on [`tables`], with p-sensitive k-anonymity for k from 2 to 5 and p from 1 to 3.
@@ -25,7 +25,7 @@ pub fn check_clustering(method: &dyn ClusterMethod) -> Result<(), ContractViolat
 }
 
 /// Checks that a clustering of a table places every row once, that each of its classes satisfies the models, that it loses no more
-/// than one class would, and that it gives the same classes again. Passes where no release satisfies the models.
+/// than a single class would, and that it is deterministic. Passes if no release satisfies the models.
 pub fn check_clustering_on(
     method: &dyn ClusterMethod,
     table: &Table,
@@ -41,7 +41,7 @@ pub fn check_clustering_on(
         allowed.classes.iter().flat_map(region).collect()
     };
     let classes = form();
-    // Classes that show the same become one in a release, which must not hide that one of them falls short.
+    // Classes with equal labels are merged in a release, which must not hide that one of them breaks a model.
     for (number, class) in classes.iter().enumerate() {
         let tally = class.tally(table);
         rule(privacy.is_satisfied(&tally), "every class satisfies the models", || {

@@ -1,7 +1,7 @@
-//! The conformance kit: checks that a clustering or a privacy model from outside of Throng keeps its contract. Needs the feature
+//! The conformance kit: checks that a clustering or a privacy model from outside Throng keeps its contract. Needs the feature
 //! `testing`.
 //!
-//! The suite of Throng itself holds every method with every model to the same rules.
+//! Throng's own suite applies the same rules to every combination of method and model.
 //!
 //! ```
 //! use throng::testing::{check_clustering, check_model, rows_of_codes};
@@ -31,7 +31,7 @@ pub use tables::{encode, tables};
 pub struct ContractViolation {
     /// The rule.
     pub rule: &'static str,
-    /// Where it was broken: the table, the model, the class. Holds counts and no values.
+    /// Where it was broken: the table, the model, the class. Holds counts but no values.
     pub context: String,
 }
 
@@ -40,7 +40,7 @@ impl ContractViolation {
         Self { rule, context: context.into() }
     }
 
-    /// Says in which case it was found.
+    /// Adds the case in which it was found.
     fn within(self, case: &str) -> Self {
         Self { context: format!("{case}; {}", self.context), ..self }
     }
@@ -51,7 +51,7 @@ fn rule(holds: bool, rule: &'static str, context: impl FnOnce() -> String) -> Re
     if holds { Ok(()) } else { Err(ContractViolation::new(rule, context())) }
 }
 
-/// Returns the next of a stream of numbers that look random and follow from the first (splitmix64).
+/// Returns the next pseudorandom number of a sequence (splitmix64).
 fn next_number(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

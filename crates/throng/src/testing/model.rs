@@ -5,11 +5,11 @@ use throng_core::model::{ClosedUnder, Model, Tally, TallyShape};
 
 use super::{ContractViolation, next_number, rule};
 
-/// In how many orders rows join a class.
+/// Number of orders in which rows are added to a class.
 const ORDERS: u64 = 8;
 
-/// Returns rows by the codes of their sensitive columns, as [`Table::codes`](throng_core::table::Table::codes) has them: each code is
-/// below `distinct`, or null. The first codes are the most frequent.
+/// Returns rows by the codes of their sensitive columns, as in [`Table::codes`](throng_core::table::Table::codes): each code is below
+/// `distinct`, or null. The first codes are the most frequent.
 pub fn rows_of_codes(columns: usize, distinct: u32, rows: usize) -> Vec<Vec<u32>> {
     let mut state = u64::from(distinct);
     let mut code = || match next_number(&mut state) % 10 {
@@ -20,10 +20,11 @@ pub fn rows_of_codes(columns: usize, distinct: u32, rows: usize) -> Vec<Vec<u32>
     (0..rows).map(|_| (0..columns).map(|_| code()).collect()).collect()
 }
 
-/// Checks that the answers of a model fit each other while rows with these codes join a class and leave it.
+/// Checks that the answers of a model are consistent while rows with these codes are added to a class and removed from
+/// it.
 ///
-/// The model keeps what it is closed under. If it counts, a row brings as many units as the model says, and the deficit is zero if
-/// and only if the class has what is required. A row can leave if and only if the class satisfies the model without it.
+/// The model is closed under what it declares. If it counts, a row adds as many units as the model says, and the deficit is zero
+/// if and only if the class meets the requirement. A row can be removed if and only if the class satisfies the model without it.
 pub fn check_model(model: &dyn Model, rows: &[Vec<u32>]) -> Result<(), ContractViolation> {
     let columns = rows.first().map_or(0, Vec::len);
     for seed in 0..ORDERS {
@@ -41,7 +42,7 @@ pub fn check_model(model: &dyn Model, rows: &[Vec<u32>]) -> Result<(), ContractV
     Ok(())
 }
 
-/// Checks the answers about a class and a row that joins it.
+/// Checks the answers about a class and a row that is added to it.
 fn check_gain(
     model: &dyn Model,
     class: &Tally,
@@ -67,7 +68,7 @@ fn check_gain(
     rule((counting.shortage(class) == 0) == has_enough, "the shortage is zero where the model is satisfied", &context)
 }
 
-/// Checks what the model says of each row that could leave a class that satisfies it.
+/// Checks the model's answer about removing each row of a class that satisfies it.
 fn check_loss(
     model: &dyn Model,
     class: &Tally,

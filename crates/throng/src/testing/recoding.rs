@@ -1,4 +1,4 @@
-//! The rules that every release keeps, whatever formed its classes.
+//! The rules that every release keeps, regardless of the method that formed its classes.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ pub fn check_recoding(
     Ok(())
 }
 
-/// Returns the worst release there is: every value is generalized as far as the limits allow.
+/// Returns the worst possible release: every value is generalized as far as the limits allow.
 pub fn most_general(table: &Table, allowed: &FeasibleRegions) -> throng_core::Result<Recoding> {
     let class = |cells: &Vec<u32>| {
         let positions = cells.first().map(|cell| table.positions(*cell)).unwrap_or_default();

@@ -10,11 +10,11 @@ use throng_policy::Policy;
 use super::next_number;
 use crate::ThrongError;
 
-/// The rows and the number of distinct ages of each table: from fewer rows than a class needs to more than one leaf has.
+/// Number of rows and of distinct ages of each table: from fewer rows than a class needs to more than fit one leaf.
 const SHAPES: [(usize, u64); 8] = [(1, 3), (5, 2), (12, 40), (40, 5), (80, 60), (150, 1), (300, 30), (500, 400)];
 
-/// Encodes the rows of a batch as a policy wants them, for checks on tables of your own. Rows with nulls that the policy suppresses
-/// are left out.
+/// Encodes the rows of a batch under a policy, for checks on your own tables. Rows with nulls that the policy suppresses are left
+/// out.
 pub fn encode(batch: &RecordBatch, policy: &Policy) -> Result<Table, ThrongError> {
     let binding = policy.bind(batch.schema_ref())?;
     let quasi = binding.quasi.iter().map(|quasi| (quasi.spec.clone(), quasi.column.data_type.clone()));

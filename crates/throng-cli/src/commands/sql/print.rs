@@ -45,11 +45,11 @@ impl From<ArrowError> for PrintError {
 pub(super) struct Printer {
     format: SqlFormat,
     max_rows: Option<usize>,
-    /// Most bytes of the rows of a table, which are held until it is complete.
+    /// Maximum size of the rows of a table, which are buffered until it is complete.
     max_bytes: usize,
 }
 
-/// Divisor of the memory limit: what the rows of a table may take, whose text takes several times as much.
+/// Divisor of the memory limit: the share for the rows of a table, whose text takes several times as much.
 const TABLE_SHARE: u64 = 16;
 
 impl Printer {
@@ -155,7 +155,7 @@ fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
-/// Writes to stdout, whose reader may keep it waiting.
+/// Writes to stdout, which blocks if the reader is slow.
 async fn write(bytes: Vec<u8>) -> Result<(), PrintError> {
     let written = apart(move || {
         let mut out = std::io::stdout().lock();
@@ -167,7 +167,7 @@ async fn write(bytes: Vec<u8>) -> Result<(), PrintError> {
     })
 }
 
-/// Runs work that takes long on a thread of its own, so that a signal is noticed meanwhile.
+/// Runs long work on a separate thread, so that a signal is noticed meanwhile.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, PrintError> {
     let failed = |_| JobError::new(Kind::Internal, "a result could not be written; please report it").into();
     tokio::task::spawn_blocking(work).await.map_err(failed)

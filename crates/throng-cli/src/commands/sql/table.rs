@@ -56,7 +56,7 @@ fn push_row(table: &mut String, row: &[Cell], widths: &[usize]) {
         table.push('|');
         for (lines, width) in lines.iter_mut().zip(widths) {
             let line = lines.next().unwrap_or_default();
-            // The padding of the standard library counts characters, and not columns of a terminal.
+            // The padding of the standard library counts characters, not terminal columns.
             table.push(' ');
             table.push_str(line);
             table.extend(std::iter::repeat_n(' ', width - line.width()));
