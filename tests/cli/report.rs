@@ -205,7 +205,7 @@ fn what_is_no_sidecar_is_refused() {
     let workshop = Workshop::new();
     workshop.write("damaged.json", "{\"schema_version\": 1");
     let message = workshop.throng(&["report", "damaged.json"]).refused(65);
-    assert_says(&message, &["damaged.json", "damaged, or is no metrics.json"]);
+    assert_says(&message, &["damaged.json", "damaged, or is not a metrics.json"]);
     workshop.throng(&["report", "policy.toml"]).refused(66);
     let message = workshop.throng(&["report", "out"]).refused(66);
     assert_says(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);

@@ -126,14 +126,15 @@ pub(crate) enum Command {
     /// Count the rows that could be found in a table as it is, and the columns that single them out
     ///
     /// Rows are counted: several rows of a person look like several people. A class is all rows with the same
-    /// quasi-identifiers; somebody who knows those of a person in a class of f rows finds the right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
-    /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
-    /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.
+    /// quasi-identifiers; someone who knows those of a person in a class of f rows finds the right row with a probability
+    /// of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold. Journalist and marketer look
+    /// people up in a register of the population; the table stands in for it, so theirs are upper bounds. The share of a
+    /// column is the part of the average risk that goes away when it is not known.
     Risk(RiskArgs),
     /// Measure how well a release answers the questions that the original would answer
     ///
     /// Random counts with one to three conditions, distributions of columns, association of pairs, models that are trained on
-    /// the release and tested on the original. Values inside a label are spread evenly. Works on any release, also on one
+    /// the release and tested on the original. Values inside a label are assumed to be evenly spread. Works on any release, also on one
     /// that Throng has not made.
     Utility(UtilityArgs),
     /// Attack a release as an intruder would, and measure the gain
@@ -187,7 +188,7 @@ pub(crate) enum Command {
     /// Make synthetic data
     #[command(subcommand)]
     Generate(Generate),
-    /// Make a synthetic census, release it, verify the release: everything in one go
+    /// Make a synthetic census, release it, verify the release: everything in one command
     Demo(DemoArgs),
     /// Print the JSON schema of the policy file, for editors and checks
     Schema,
@@ -284,7 +285,7 @@ pub(crate) struct VerifyArgs {
     #[arg(short, long, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) p: Option<u64>,
 
-    /// Count the different values of this column, such as people, in place of rows
+    /// Count the different values of this column, such as people, instead of rows
     #[arg(long, value_name = "COLUMN", requires = "quasi")]
     pub(crate) unit: Option<String>,
 

@@ -44,7 +44,7 @@ pub struct Cleaned {
 pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> Result<Cleaned, JobError> {
     let output = StorePath::parse_with(location, settings)?;
     if output.is_web() {
-        let text = format!("{output} can only be read, so that no run has left anything there");
+        let text = format!("{output} can only be read, so no run can have left anything there");
         return Err(JobError::new(Kind::BadPolicy, text));
     }
     let is_table = DeltaLog::list(&output).await?.is_some();
@@ -89,7 +89,7 @@ async fn clean_table(output: &StorePath, options: CleanOptions) -> Result<(Vec<S
     let now = SystemTime::now();
     let around = DeltaFiles::look(output, now).await?;
     if !around.table.as_ref().is_some_and(|table| is_of_throng(&table.latest.metadata)) {
-        let text = format!("{output} is a Delta table that is no release of Throng; nothing was removed");
+        let text = format!("{output} is a Delta table that is not a release of Throng; nothing was removed");
         return Err(JobError::new(Kind::BadPolicy, format!("{text}; use VACUUM")));
     }
     let (dead, alive) = around.dead(options.older_than, now);
@@ -123,7 +123,7 @@ async fn clean_store(output: &StorePath, options: CleanOptions) -> Result<(Vec<S
 
 fn damaged(manifest: &StorePath) -> JobError {
     let text = format!("{manifest} is damaged, or was written by another version of Throng; nothing was removed");
-    JobError::new(Kind::BadPolicy, format!("{text}; remove it by hand if nobody reads that release"))
+    JobError::new(Kind::BadPolicy, format!("{text}; remove it by hand if no one reads that release"))
 }
 
 #[cfg(test)]

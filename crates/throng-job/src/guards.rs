@@ -12,7 +12,7 @@ use crate::plural::plural;
 use crate::store_path::StorePath;
 
 /// States that nothing was published, for messages of a refused delivery.
-const STANDS: &str = "nothing is published, and a release that stands is left as it is";
+const STANDS: &str = "nothing is published, and the existing release is left unchanged";
 
 /// The guards of a policy, and the release that they compare against.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
         Err(error) => return Err(failed(error)),
     };
     Sidecar::parse(&bytes).ok_or_else(|| {
-        let text = format!("{place} is damaged, or is no metrics.json of this version of Throng");
+        let text = format!("{place} is damaged, or is not a metrics.json of this version of Throng");
         JobError::new(Kind::BadData, text)
     })
 }

@@ -50,7 +50,7 @@ pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOption
     let input = open_table(&session, locations, &Store::default(), options).await?;
     let risk = risk_of(input.as_ref(), &session, asked, options).await?;
     match risk.rows {
-        0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
+        0 => Err(JobError::new(Kind::BadData, "the table has no rows, so there is no risk to measure")),
         _ => Ok(risk),
     }
 }

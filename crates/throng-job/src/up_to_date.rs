@@ -63,10 +63,10 @@ async fn difference(
         return Ok(Some("the report of the release is missing"));
     }
     let Some(digest) = &manifest.input_digest else {
-        return Ok(Some("the input was too new, when it was released, to tell a later change from"));
+        return Ok(Some("the input was too recent, when it was released, to detect later changes"));
     };
     Ok(match current_fingerprint(policy).await? {
-        None => Some("the input is too new to tell a change from"),
+        None => Some("the input is too recent to detect changes"),
         Some(fingerprint) if *digest != input_digest(policy, &fingerprint)? => Some("the input has changed"),
         Some(_) => None,
     })

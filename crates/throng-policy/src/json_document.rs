@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for JsonValue {
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<SpannedValue, E> {
-        Err(E::custom("null is no value of a policy; leave the field out"))
+        Err(E::custom("null is not a value of a policy; leave the field out"))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<SpannedValue, A::Error> {

@@ -54,5 +54,5 @@ fn fields_that_are_given_twice_and_nulls_are_refused() {
     let error = Policy::from_json(&SMALL.replace(r#""k": 5"#, r#""k": 5, "k": 2"#)).unwrap_err();
     assert!(error.to_string().contains("field \"k\" is given twice"), "{error}");
     let error = Policy::from_json(&SMALL.replace(r#""k": 5"#, r#""k": null"#)).unwrap_err();
-    assert!(error.to_string().contains("null is no value of a policy"), "{error}");
+    assert!(error.to_string().contains("null is not a value of a policy"), "{error}");
 }

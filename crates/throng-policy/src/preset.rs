@@ -82,7 +82,7 @@ impl Preset {
     /// Describes the basis, the resulting risk for this k, and what the preset does not imply.
     pub fn description(self, k: u64) -> String {
         format!(
-            "preset `{}`: {}. With k = {k}, whoever knows all quasi-identifiers of a person finds the right row with a \
+            "preset `{}`: {}. With k = {k}, someone who knows all quasi-identifiers of a person finds the right row with a \
              probability of at most 1/{k} = {:.3}. A preset is a convention and no statement of compliance with any law.",
             self.as_str(),
             self.basis(),

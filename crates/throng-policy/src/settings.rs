@@ -60,8 +60,7 @@ pub enum Mode {
     Overwrite,
     /// The new release takes its place, once it has been verified together with the releases before it; see `[series]`.
     Series,
-    /// The rows of input files that it does not have yet are added to it, in files of their own, once they have been
-    /// verified.
+    /// The rows of input files that it does not have yet are added to it, in separate files, once they have been verified.
     Append,
 }
 
@@ -85,9 +84,9 @@ pub enum Commit {
     /// anything is written, and refused.
     #[default]
     Conditional,
-    /// By a plain put, for stores that know no other. A run looks whether another one was faster, but two that publish in
-    /// the same moment may both say that they have: the manifest is then that of the last. Releases are whole all the
-    /// same, and files that no manifest lists are removed only when they are a day old.
+    /// By a plain put, for stores without conditional puts. A run checks whether another one was faster, but two that
+    /// publish at the same moment may both report success: the manifest is then that of the last. Releases are whole
+    /// nevertheless, and files that no manifest lists are removed only when they are a day old.
     LastWriterWins,
 }
 

@@ -147,7 +147,7 @@ fn k_and_p_have_limits_and_reasons() {
     let with = |privacy: &str| complaints(&format!("{head}{privacy}\n{quasi}{sensitive}"));
     assert_eq!(
         with("privacy.k = 1"),
-        ["policy.toml:4:13: privacy.k: must be at least 2: k = 1 protects nobody, since a class of one row \
+        ["policy.toml:4:13: privacy.k: must be at least 2: k = 1 protects no one, since a class of one row \
              is a person"]
     );
     assert_eq!(
@@ -391,7 +391,7 @@ fn problems_of_overrides_name_the_flag() {
     assert_eq!(with(Overrides { k: Some(2), p: Some(4), ..Default::default() }), [format!("--p: {}", too_many(4, 2))]);
     assert_eq!(
         with(Overrides { k: Some(1), ..Default::default() }),
-        ["--k: must be at least 2: k = 1 protects nobody, since a class of one row is a person"]
+        ["--k: must be at least 2: k = 1 protects no one, since a class of one row is a person"]
     );
     let secret = Some("s3://a:b@c/".to_owned());
     let refused =

@@ -92,7 +92,8 @@ impl NativeTable {
 }
 
 /// The error of a library may quote values.
-const FAILED: &str = "the stream of the table failed; pyarrow.table(data), or the library of the table, may tell why";
+const FAILED: &str =
+    "the stream of the table failed; pyarrow.table(data), or the library of the table, may explain why";
 
 const CHANGED: &str = "the batches of the table differ in their schemas";
 

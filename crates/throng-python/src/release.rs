@@ -121,7 +121,7 @@ impl NativeRelease {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let rows = Arc::new(ReleaseRows { schema: self.release.schema(), release: Arc::clone(&self.release) });
         let table = StreamingTable::try_new(self.release.schema(), vec![rows]);
-        let table = table.map_err(|_| failure(py, Kind::Internal, "the release is no table"))?;
+        let table = table.map_err(|_| failure(py, Kind::Internal, "the release is not a table"))?;
         table_capsule(py, Arc::new(table) as Arc<dyn TableProvider>, session)
     }
 

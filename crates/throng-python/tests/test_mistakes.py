@@ -45,7 +45,7 @@ def test_k_or_p_is_missing_wrong_or_too_high():
     assert "give k" in refused(throng.UsageError, lambda: throng.sweep(PEOPLE, **ROLES))
     for k, told in ((3.5, "k is a float"), ("3", "k is a str"), (-1, "k = -1 is too small"), (None, "give k"), (True, "k is a bool"), (2**70, "too large")):
         assert told in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=k, **ROLES))
-    assert "k = 0 protects nobody" in refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=0, **ROLES))
+    assert "k = 0 protects no one" in refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=0, **ROLES))
     assert "highest p that works for it is 3" in refused(throng.PrivacyError, lambda: throng.anonymize(PEOPLE, k=10, p=5, **ROLES))
     text = refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=2, p=5, **ROLES))
     assert text.startswith("p: p = 5 is more than k = 2")

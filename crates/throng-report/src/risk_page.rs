@@ -58,7 +58,7 @@ fn attackers(risk: &Risk) -> Markup {
             "does not know that, and has a register of the population, in which people are counted"
         }
         Some(_) => "does not know that, and has a register of the population; estimated by the sampling fraction",
-        None => "does not know that; the table stands for the population, so that the true risk is at most this",
+        None => "does not know that; the table is taken as the population, so the true risk is at most this",
     };
     let own = (risk.highest(), risk.average(), risk.rows_at_risk);
     let of_register =

@@ -36,8 +36,7 @@ impl PolicyEdit {
 
     /// Returns the text with the edit. The error states what the field expects.
     pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
-        let mut document =
-            text.parse::<DocumentMut>().map_err(|_| "the text is no TOML; repair it first".to_owned())?;
+        let mut document = text.parse::<DocumentMut>().map_err(|_| "the text is not TOML; fix it first".to_owned())?;
         match self {
             Self::Column(name, field, value) => {
                 let (name, field, value) = (name.as_str(), field.as_str(), value.trim());

@@ -58,11 +58,7 @@ pub(crate) const QUASI: [Field; 4] = [
     field("limit", FieldKind::Limit, "Limit", "how far it may be generalized: a level, or values with commas"),
     field(
         "nulls",
-        FieldKind::Choice(&[
-            ("value", "a value of its own"),
-            ("suppress", "leaves the row out"),
-            ("error", "an error"),
-        ]),
+        FieldKind::Choice(&[("value", "a separate value"), ("suppress", "leaves the row out"), ("error", "an error")]),
         "A missing value is",
         "what happens to a row without a value",
     ),
@@ -111,11 +107,11 @@ pub(crate) const RARER: [(&str, &[Field]); 4] = [
                 "privacy.unit",
                 FieldKind::Names,
                 "Person or household",
-                "columns that tell whose row it is; k and p count these",
+                "columns that identify the person of a row; k and p count these",
             ),
             field(
                 "privacy.unit_nulls",
-                FieldKind::Choice(&[("own", "is one of its own"), ("error", "is an error")]),
+                FieldKind::Choice(&[("own", "counts as a separate unit"), ("error", "is an error")]),
                 "A row without a person",
                 "for the column before",
             ),

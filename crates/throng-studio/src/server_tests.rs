@@ -274,7 +274,7 @@ async fn text_and_matrix_follow_each_other() {
     bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "9" })).await;
     assert!(bench.text().contains("k = 9 # mine"), "{}", bench.text());
     bench.act(json!({ "do": "text", "text": "version = 1\n[privacy\n" })).await;
-    assert!(bench.part("policy").contains("this is no TOML"), "{}", bench.part("policy"));
+    assert!(bench.part("policy").contains("this is not TOML"), "{}", bench.part("policy"));
     let refused = bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "9" })).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     bench.act(json!({ "do": "undo" })).await;

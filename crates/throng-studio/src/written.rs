@@ -165,7 +165,7 @@ fn described(item: &Item) -> String {
 fn place(text: &str, error: &toml_edit::TomlError) -> String {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
-    format!("line {line}: this is no TOML: {}", error.message())
+    format!("line {line}: this is not TOML: {}", error.message())
 }
 
 #[cfg(test)]

@@ -39,5 +39,5 @@ fn a_draft_fills_the_page() {
 #[test]
 fn a_text_that_is_no_toml_names_its_line() {
     let error = WrittenPolicy::read("version = 1\n[privacy\nk = 2\n").unwrap_err();
-    assert!(error.starts_with("line 2: this is no TOML"), "{error}");
+    assert!(error.starts_with("line 2: this is not TOML"), "{error}");
 }

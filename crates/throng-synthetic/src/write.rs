@@ -88,7 +88,7 @@ pub struct GenerateSummary {
 #[derive(Debug, Error)]
 pub enum GenerateError {
     /// The folder already has part files, and readers would mix them with the new ones.
-    #[error("{} already exists; choose another folder or allow to overwrite", path.display())]
+    #[error("{} already exists; choose another folder or allow overwriting", path.display())]
     Exists {
         /// The first part file found.
         path: PathBuf,

@@ -71,5 +71,5 @@ pub(crate) fn cache() -> PathBuf {
 pub(crate) fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or("no reason was told").to_owned()) }
+    if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or("no reason was given").to_owned()) }
 }

@@ -53,7 +53,7 @@ pub enum ThrongError {
     #[error("there are no batches; a table needs at least one, which may be empty")]
     NoBatches,
     /// The batches differ in their schemas.
-    #[error("batch {batch} has another schema than the first")]
+    #[error("batch {batch} has a different schema from the first")]
     SchemaMismatch {
         /// The first batch that differs, counted from zero.
         batch: usize,

@@ -19,14 +19,14 @@ pub(crate) struct RunArgs {
     ///
     /// Reads no rows to find out: the location, size, time and tag of every input file must be as they were, and the files
     /// of the release must all be there. Wherever there is a doubt, the job runs. A scheduled job wants this together with
-    /// `mode = "overwrite"`: with `mode = "error"`, a release that stands is left alone if nothing has changed (exit code
+    /// `mode = "overwrite"`: with `mode = "error"`, an existing release is left alone if nothing has changed (exit code
     /// 0), and refused as always if something has (exit code 78).
     #[arg(long)]
     pub(crate) if_changed: bool,
 
     /// Begin a new series of releases, for a policy with `mode = "series"`
     ///
-    /// The release takes the place of the one that stands, and is checked against none before it: someone who keeps releases
+    /// The release replaces the current one, and is not checked against earlier ones: someone who keeps releases
     /// of the old series may learn more from both than either promises. Needed when the ledger is lost, or the policy has
     /// changed.
     #[arg(long, conflicts_with = "if_changed")]

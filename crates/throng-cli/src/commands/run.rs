@@ -98,6 +98,6 @@ fn unchanged(standing: &CurrentRelease) -> Outcome {
         "files": files.len(),
         "bytes": files.iter().map(|file| file.bytes).sum::<u64>(),
     });
-    let text = format!("nothing has changed since the release at {location}; it stands");
+    let text = format!("nothing has changed since the release at {location}; it is still current");
     Outcome::success(text, json)
 }

@@ -13,7 +13,7 @@ use crate::args::{ClusterSecurityArgs, LogArgs, bytes};
 ///
 /// A cluster is one scheduler and any number of executors; `throng run --cluster` and `throng sql --cluster` use it. Each process
 /// reads object stores with the credentials of its own environment. Without --cluster-ca, --cluster-cert and --cluster-key nothing
-/// between them is encrypted or authenticated: keep them in a network of their own then.
+/// between them is encrypted or authenticated: keep them in a separate network then.
 #[derive(Debug, Parser)]
 #[command(
     name = "throng-cluster",
@@ -125,7 +125,7 @@ impl SchedulerArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExecutorArgs {
-    /// The scheduler; it is waited for as long as it takes
+    /// The scheduler; the executor waits for it without a timeout
     #[arg(long, env = "THRONG_SCHEDULER", value_name = "HOST:PORT")]
     scheduler: HostPort,
 

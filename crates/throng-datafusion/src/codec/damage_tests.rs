@@ -91,7 +91,7 @@ async fn damaged_tables_are_refused() {
     let other = codec.try_decode_table_provider(&bytes, &name, Arc::new(Schema::empty()), &context).unwrap_err();
     assert!(other.to_string().contains("other columns here"), "{other}");
     let wrong = decode_operator(&bytes, &[]).unwrap_err().to_string();
-    assert!(wrong.contains("another node of Throng than AnonymizeExec"), "{wrong}");
+    assert!(wrong.contains("a different node of Throng from AnonymizeExec"), "{wrong}");
     let version = bytes.iter().position(|byte| *byte == b'T').unwrap() + "THRONG".len() + 1;
     bytes[version] = 3;
     let newer = decode(&bytes).unwrap_err().to_string();

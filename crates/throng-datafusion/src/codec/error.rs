@@ -10,7 +10,7 @@ pub enum CodecError {
     #[error("the bytes of {0} are cut short")]
     CutShort(&'static str),
     /// The bytes hold a different kind of node.
-    #[error("the bytes hold another node of Throng than {0}")]
+    #[error("the bytes hold a different node of Throng from {0}")]
     Kind(&'static str),
     /// The node was encoded with another format version.
     #[error("{node} was written in format {found}, and only format {known} is known here; use one version of Throng")]

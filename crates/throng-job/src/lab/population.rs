@@ -142,7 +142,7 @@ impl OpenPopulation {
             }
             if let Some(limit) = self.population.delta_min.filter(|limit| presence.least < *limit) {
                 broken.push(match found.outside > 0.0 {
-                    true => format!("people of the population match no class, and `delta_min = {limit}` allows nobody to be absent"),
+                    true => format!("people of the population match no class, and `delta_min = {limit}` allows no one to be absent"),
                     false => format!(
                         "of the people whom a class matches {:.1} % are in the input, and `delta_min = {limit}` asks for more",
                         100.0 * presence.least
@@ -221,7 +221,7 @@ impl CountedBoxes {
         if counts.total_rows == 0 {
             return Err(JobError::new(
                 Kind::BadData,
-                "the table of the population has no rows, so that nobody hides among them",
+                "the table of the population has no rows, so no one can hide among them",
             ));
         }
         Ok(counts)

@@ -120,7 +120,7 @@ async fn count_rows(
                     true => {}
                     false => {
                         let Some(unit) = unit_id(keys.value(row)) else {
-                            return Err(JobError::internal("a key is no pseudonym"));
+                            return Err(JobError::internal("a key is not a pseudonym"));
                         };
                         if number == 0 {
                             people.insert(unit, vec![0; tables.len()]);

@@ -6,7 +6,7 @@
 //!              │                       │ commit      │
 //!              │ any error, a stop     │ any error,  │ an error is logged:
 //!              ▼                       ▼ a lost race ▼ the release is published
-//!           abandon: nothing is left, and what stood before stands
+//!           abandon: nothing is left, and the earlier release stays
 //! ```
 //!
 //! Each state is a type, and each step consumes the previous state: [`Staged::verified`] requires files that were [read

@@ -28,8 +28,8 @@ pub(super) async fn check_conditional_puts(output: &StorePath, run_id: &str) -> 
         false => Err(JobError::new(
             Kind::BadPolicy,
             format!(
-                "the store of {output} ignores the conditions of a put, so that two runs at once could damage each \
-                 other's release; use a store that knows conditional puts (If-Match and If-None-Match), or set `commit = \
+                "the store of {output} ignores the conditions of a put, so overlapping runs could damage each \
+                 other's release; use a store that supports conditional puts (If-Match and If-None-Match), or set `commit = \
                  \"last-writer-wins\"` under [output] and make sure that one job at a time writes there"
             ),
         )),

@@ -35,7 +35,7 @@ pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
         }
     }
     match marker.store.put(&marker.path, PutPayload::default()).await {
-        Ok(_) => tracing::info!(%output, "the release that stands was completed"),
-        Err(_) => tracing::warn!(%output, "the release that stands is published, but {SUCCESS} could not be written"),
+        Ok(_) => tracing::info!(%output, "the current release was completed"),
+        Err(_) => tracing::warn!(%output, "the current release is published, but {SUCCESS} could not be written"),
     }
 }

@@ -77,7 +77,7 @@ impl LedgerPlace {
             Ok(found) => found.into_stream(),
             Err(object_store::Error::NotFound { .. }) => {
                 return Err(refused(format!(
-                    "{} has no ledger of the release that stands: it was lost, is older, or belongs to another series; {BEGIN_AGAIN}",
+                    "{} has no ledger of the current release: it is missing, outdated, or belongs to another series; {BEGIN_AGAIN}",
                     self.place
                 )));
             }

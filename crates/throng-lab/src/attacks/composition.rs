@@ -99,7 +99,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
             .map(|(prior, [release, original])| Success::new(*prior, *release, *original))
             .collect();
         let people = trials.len().max(1) as f64;
-        let prior_is = "the share of the value in the classes that cover the person in the release that tells most";
+        let prior_is = "the share of the value in the classes that cover the person in the most revealing release";
         let outcome =
             AttackOutcome::of("composition", intruder.column(column), prior_is, &trials, intruder.input.seed)?;
         let over_latest = rounded(outcome.release / latest.max(f64::MIN_POSITIVE));

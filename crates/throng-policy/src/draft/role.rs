@@ -83,7 +83,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &DataType) -> Gues
         );
     }
     if valued == 0 {
-        return sure(GuessedRole::Identifier, "it has no value in any row, so that nothing is lost without it");
+        return sure(GuessedRole::Identifier, "it has no value in any row, so nothing is lost without it");
     }
     if let Some(looks) = looks_like_a_person(profile) {
         return sure(GuessedRole::Identifier, format!("its values look like {looks}"));
@@ -101,7 +101,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &DataType) -> Gues
         Some((NameHint::Private, word)) if is_unique => question(
             GuessedRole::Sensitive,
             format!(
-                "`{word}` in its name is a thing that people keep private, but {counted}, so that whoever knows the value finds the row"
+                "`{word}` in its name is something people keep private, but {counted}, so anyone who knows the value finds the row"
             ),
         ),
         Some((NameHint::Private, word)) => {

@@ -86,7 +86,7 @@ fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut Stri
         let names: Vec<String> = risk.columns.iter().map(|column| plain(&column.name)).collect();
         comment(
             &format!(
-                "As it is, {} of {rows} rows have a combination of {} that nobody else has; `throng risk` has the details.",
+                "As it is, {} of {rows} rows have a combination of {} that no one else has; `throng risk` has the details.",
                 risk.uniques,
                 names.join(", ")
             ),
@@ -154,7 +154,7 @@ fn privacy(rows: u64, columns: &[DraftColumn], text: &mut String) {
         .collect();
     comment(
         "Question: how many different values of each sensitive column must every class have? 1 asks for none of it; with 2 \
-         or more nobody's value follows from their class.",
+         or more no one's value can be inferred from their class.",
         text,
     );
     for column in &sensitive {

@@ -73,7 +73,7 @@ pub struct RawPolicy {
     pub input: RawInput,
     /// Where the release goes.
     pub output: RawOutput,
-    /// How object stores are talked to. Credentials have no place here: they come only from the environment.
+    /// How object stores are accessed. Credentials do not belong here: they come only from the environment.
     #[serde(default)]
     #[schemars(with = "RawStore")]
     pub store: Option<RawStore>,
@@ -187,15 +187,15 @@ pub struct RawOutput {
 ))]
 #[schemars(rename = "Privacy")]
 pub struct RawPrivacy {
-    /// A k that is in use elsewhere, by name, with the reason for it. It needs an explicit `p`, and is no statement of
-    /// compliance with any law.
+    /// A k that is in use elsewhere, by name, with the reason for it. It needs an explicit `p`, and is not a statement of
+    /// legal compliance.
     pub preset: Option<Preset>,
     /// Every person shares the released quasi-identifiers with at least k - 1 others. At least 2. Beside a `preset`, at
     /// least the k of that; without one it must be given.
     #[schemars(range(min = MIN_K))]
     pub k: Option<u64>,
-    /// Every such group has at least p different values in each sensitive column. From 1, which asks for nothing more
-    /// than k-anonymity and is the default, up to k. A column may have a `p` of its own.
+    /// Every such group has at least p different values in each sensitive column. From 1, the default, which adds
+    /// nothing to k-anonymity, up to k. A column may have its own `p`.
     #[schemars(range(min = MIN_P), extend("default" = MIN_P))]
     pub p: Option<u64>,
     /// In every such group the categories of a sensitive column weigh at least alpha together: a row of the first
@@ -204,7 +204,7 @@ pub struct RawPrivacy {
     #[schemars(range(min = 0))]
     pub alpha: Option<f64>,
     /// The column, or columns, that identify the unit of privacy, such as the person or the household that a row belongs
-    /// to. With it k and p count units in place of rows: every class has rows of at least k units, and p values that p
+    /// to. With it k and p count units instead of rows: every class has rows of at least k units, and p values that p
     /// different units carry. A series needs it, to follow people from release to release. By default every row is a unit.
     pub unit: Option<Names>,
     /// What happens to a row without a unit. By default `own`.
@@ -222,12 +222,12 @@ pub struct RawPrivacy {
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]
     pub suppression_limit: Option<f64>,
-    /// The fewest rows of an input that is released. A smaller delivery is refused, and the release that stands stays. By
+    /// The fewest rows of an input that is released. A smaller delivery is refused, and the existing release stays. By
     /// default any number of rows is released.
     #[schemars(range(min = 1))]
     pub min_rows: Option<u64>,
     /// How far the number of released rows may lie above or below that of the release at the output, as a share of the
-    /// latter. A larger change is refused, and the release that stands stays. By default any change is released.
+    /// latter. A larger change is refused, and the existing release stays. By default any change is released.
     #[schemars(range(min = 0))]
     pub max_rows_change: Option<f64>,
     /// The largest information loss (NCP) of a release, from 0 to 1. A release that loses more is not published. By default
@@ -235,7 +235,7 @@ pub struct RawPrivacy {
     #[schemars(range(min = 0, max = 1))]
     pub loss_limit: Option<f64>,
     /// The largest share of the released rows that insensitive columns may single out, alone or together with the released
-    /// quasi-identifiers, from 0 to 1. A release that exceeds it is not published. By default such columns are warned of.
+    /// quasi-identifiers, from 0 to 1. A release that exceeds it is not published. By default there is only a warning.
     #[schemars(range(min = 0, max = 1))]
     pub insensitive_uniqueness: Option<f64>,
     /// What an intruder may gain from the release. The run attacks the staged release, and publishes nothing when an attack
@@ -257,7 +257,7 @@ pub struct RawPrivacy {
 #[schemars(rename = "Attacks")]
 pub struct RawAttacks {
     /// The largest gain of an attack: its chance of success with the release over that without, at least 1. `throng attack`
-    /// measures the gains of a release that is there already.
+    /// measures the gains of an existing release.
     #[schemars(range(min = MIN_GAIN))]
     pub max_gain: f64,
 }
@@ -276,7 +276,7 @@ pub enum Names {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnitNulls {
-    /// The row is a unit of its own.
+    /// The row is a separate unit.
     #[default]
     Own,
     /// The run stops.

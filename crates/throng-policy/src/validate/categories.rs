@@ -15,7 +15,7 @@ pub fn categories(written: &[raw::RawCategory], path: &FieldPath, report: &mut R
         report.value(
             path,
             format!(
-                "has {} of at least {} categories; with fewer there is nothing to tell apart",
+                "has {} of at least {} categories; with fewer there is nothing to distinguish",
                 written.len(),
                 raw::MIN_CATEGORIES
             ),

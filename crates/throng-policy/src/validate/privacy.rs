@@ -24,7 +24,7 @@ pub fn privacy(
     if k < raw::MIN_K {
         report.value(
             &table.key("k"),
-            format!("must be at least {}: k = {k} protects nobody, since a class of one row is a person", raw::MIN_K),
+            format!("must be at least {}: k = {k} protects no one, since a class of one row is a person", raw::MIN_K),
         );
     }
     let p_path = table.key("p");
@@ -122,7 +122,7 @@ fn pseudonyms(raw: &raw::RawPrivacy, columns: &Columns, table: &FieldPath, repor
             None => false,
         };
         if !is_unit {
-            let text = "a pseudonym links all rows that have it, so k must count what it stands for";
+            let text = "a pseudonym links all rows that have it, so k must count the unit that it represents";
             let advice = format!("set `unit = \"{name}\"` under [privacy], and that column alone");
             report.value(&FieldPath::of(&["columns", name, "release"]), format!("{text}: {advice}"));
         }

@@ -11,7 +11,7 @@ const ROLES: [(&str, &str, &str); 4] = [
     ("quasi", "Quasi-identifiers", "others may know them, so they are generalized"),
     ("sensitive", "Sensitive", "what is protected; every class has several values"),
     ("insensitive", "Insensitive", "released as they are, and not protected"),
-    ("identifier", "Pseudonym", "links the rows of a person, and is no anonymity"),
+    ("identifier", "Pseudonym", "links the rows of a person, and does not make them anonymous"),
 ];
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {

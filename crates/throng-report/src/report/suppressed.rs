@@ -32,7 +32,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                     "No row was suppressed: every row of the input is in the release once."
                 } @else {
                     (percent(output.suppressed_rows as f64 / input.rows.max(1) as f64))
-                    " of the rows are suppressed: within the limits of the policy nobody could hide them, or they lack a \
+                    " of the rows are suppressed: within the limits of the policy they could not be hidden, or they lack a \
                      value that the policy insists on. They are counted here and listed nowhere."
                 }
             }
