@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use chrome::Browser;
 
 const CHECKS: &str = include_str!("checks.js");
@@ -23,18 +23,18 @@ const CHECKS: &str = include_str!("checks.js");
 const WIDTHS: [u32; 2] = [1180, 390];
 
 /// Renders the report of a census, the sweep of its policy with one infeasible combination, and its risk.
-fn pages() -> (Workshop, Vec<PathBuf>) {
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "20000", "-o", "input/census"]).done();
+fn pages() -> (Sandbox, Vec<PathBuf>) {
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "20000", "-o", "input/census"]).done();
     let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let policy = fs::read_to_string(configs.join("census.toml")).unwrap();
     let hierarchies = format!("\"{}/hierarchies/", configs.display());
     let policy = policy.replace("\"hierarchies/", &hierarchies).replace("data/census/", "input/census/");
-    workshop.write(
+    sandbox.write(
         "policy.toml",
         policy.replace("location = \"out/census/\"", "location = \"out/release\"\nreport = true"),
     );
-    workshop.run(&[]);
+    sandbox.run(&[]);
     let grid = [
         "sweep",
         "policy.toml",
@@ -49,11 +49,11 @@ fn pages() -> (Workshop, Vec<PathBuf>) {
         "-o",
         "sweep.html",
     ];
-    workshop.throng(&grid).done();
+    sandbox.throng(&grid).done();
     let quasi = "age,sex,marital_status,race,birth_place,region";
-    workshop.throng(&["risk", "input/census", "--quasi", quasi, "--sensitive", "occupation", "-o", "risk.html"]).done();
-    let pages = ["out/release/_throng/report.html", "sweep.html", "risk.html"].map(|page| workshop.path(page)).to_vec();
-    (workshop, pages)
+    sandbox.throng(&["risk", "input/census", "--quasi", quasi, "--sensitive", "occupation", "-o", "risk.html"]).done();
+    let pages = ["out/release/_throng/report.html", "sweep.html", "risk.html"].map(|page| sandbox.path(page)).to_vec();
+    (sandbox, pages)
 }
 
 fn keep(name: &str, bytes: &[u8]) {
@@ -119,13 +119,13 @@ fn a_page_that_reads_badly_is_noticed() {
         throng_testkit::skip("no browser is installed; THRONG_BROWSER=install installs one");
         return;
     };
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let bad = "<!doctype html><html lang=en><title>t</title><body style='background:#fff'><h1>a</h1><h3>b</h3>\
                <p style='color:#999'>pale</p><div style='width:3000px'>wide</div><table><tr><td>1</td></tr></table>\
                <svg role=img></svg><img src='https://example.invalid/x.png'><script>missing()</script>";
-    workshop.write("bad.html", bad);
+    sandbox.write("bad.html", bad);
     let mut browser = Browser::start(&program);
-    browser.open(&workshop.path("bad.html"), 390, 800, "light");
+    browser.open(&sandbox.path("bad.html"), 390, 800, "light");
     let found = browser.evaluate(CHECKS);
     let problems = found["problems"].to_string();
     for expected in [

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::release_files::{Rows, data_files, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::Draws;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/adult.csv");
@@ -16,7 +16,7 @@ const ROWS: usize = 30_162;
 const QUASI: [&str; 6] = ["age", "workclass", "marital-status", "race", "sex", "native-country"];
 
 /// Maximum loss of a release of Adult with k = 10 and p = 3.
-const MOST_NCP: f64 = 0.033;
+const MAX_NCP: f64 = 0.033;
 
 /// Returns the number of leaves below each label of a hierarchy file. A label that is both a leaf and a group counts as
 /// a leaf.
@@ -69,12 +69,12 @@ fn adult() -> Option<Vec<String>> {
 #[test]
 fn adult_is_released_whole_with_its_promise_and_little_loss() {
     let Some(lines) = adult() else { return };
-    let workshop = Workshop::new();
-    workshop.write("input/adult.csv", lines.join("\n") + "\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("input/adult.csv", lines.join("\n") + "\n");
     let policy = format!("{CONFIGS}/adult.toml");
-    let outcome = workshop.throng(&["run", &policy, "--input", "input/adult.csv", "--output", "out/release"]).done();
+    let outcome = sandbox.throng(&["run", &policy, "--input", "input/adult.csv", "--output", "out/release"]).done();
 
-    let release = Rows::of(&read(&workshop.release()));
+    let release = Rows::of(&read(&sandbox.release()));
     let count = release.count(&QUASI, &["occupation"]);
     assert_eq!(count.rows as usize, ROWS);
     assert!(count.smallest >= 10, "a class has {} rows", count.smallest);
@@ -85,7 +85,7 @@ fn adult_is_released_whole_with_its_promise_and_little_loss() {
         let index = header.iter().position(|known| *known == name).unwrap();
         lines[1..].iter().map(|line| line.split(',').nth(index).unwrap().to_owned()).collect()
     };
-    let metrics = fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    let metrics = fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
     let mut sum = 0.0;
     for name in QUASI {
@@ -97,7 +97,7 @@ fn adult_is_released_whole_with_its_promise_and_little_loss() {
     }
     let ncp = sum / QUASI.len() as f64;
     eprintln!("NCP on Adult {ROWS}, k = 10, p = 3: {ncp:.6} in {} classes", count.classes);
-    assert!(ncp <= MOST_NCP, "NCP is {ncp}");
+    assert!(ncp <= MAX_NCP, "NCP is {ncp}");
     assert!((ncp - outcome["ncp"].as_f64().unwrap()).abs() < 1e-6);
 
     let kept = ["fnlwgt", "education", "occupation", "hours-per-week", "income"];
@@ -113,13 +113,13 @@ fn adult_is_released_in_the_same_bytes_however_its_rows_arrive() {
     let Some(mut lines) = adult() else { return };
     let policy = format!("{CONFIGS}/adult.toml");
     let release = |files: &[Vec<String>], threads: &str| {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         for (number, rows) in files.iter().enumerate() {
-            workshop.write(&format!("input/{number}.csv"), rows.join("\n") + "\n");
+            sandbox.write(&format!("input/{number}.csv"), rows.join("\n") + "\n");
         }
         let run = ["run", &policy, "--input", "input", "--output", "out/release", "--threads", threads];
-        workshop.throng(&run).done();
-        let files = data_files(&workshop.release());
+        sandbox.throng(&run).done();
+        let files = data_files(&sandbox.release());
         files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>()
     };
     let expected = release(std::slice::from_ref(&lines), "1");

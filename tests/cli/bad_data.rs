@@ -7,36 +7,36 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch};
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
 
-fn workshop() -> Workshop {
-    Workshop::with(&people(200), 3, 1, COLUMNS)
+fn sandbox() -> Sandbox {
+    Sandbox::with(&people(200), 3, 1, COLUMNS)
 }
 
 #[test]
 fn values_missing_from_a_hierarchy_are_counted() {
     let columns = COLUMNS.replace(", Africa = [\"Kenya\", \"Ghana\"]", "");
-    let workshop = Workshop::with(&people(200), 3, 1, &columns);
-    let message = workshop.run_refused(65, &[]);
-    assert_says(&message, &["`country`", "2 distinct values are not in its hierarchy", "add a line"]);
-    assert_eq!(workshop.throng(&["check", "policy.toml"]).refused(65), message);
+    let sandbox = Sandbox::with(&people(200), 3, 1, &columns);
+    let message = sandbox.run_refused(65, &[]);
+    assert_contains(&message, &["`country`", "2 distinct values are not in its hierarchy", "add a line"]);
+    assert_eq!(sandbox.throng(&["check", "policy.toml"]).refused(65), message);
 }
 
 #[test]
 fn an_empty_file_is_named() {
-    let workshop = workshop();
-    workshop.write("input/zero.parquet", "");
-    assert_says(&workshop.run_refused(65, &[]), &["input/zero.parquet", "0 bytes"]);
+    let sandbox = sandbox();
+    sandbox.write("input/zero.parquet", "");
+    assert_contains(&sandbox.run_refused(65, &[]), &["input/zero.parquet", "0 bytes"]);
 }
 
 #[test]
 fn a_truncated_parquet_file_is_named() {
-    let workshop = workshop();
-    let bytes = fs::read(workshop.path("input/people.parquet")).unwrap();
+    let sandbox = sandbox();
+    let bytes = fs::read(sandbox.path("input/people.parquet")).unwrap();
     for kept in [5, bytes.len() / 2, bytes.len() - 1] {
-        workshop.write("input/cut.parquet", &bytes[..kept]);
-        assert_says(&workshop.run_refused(65, &[]), &["input/cut.parquet", "not readable as Parquet"]);
+        sandbox.write("input/cut.parquet", &bytes[..kept]);
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/cut.parquet", "not readable as Parquet"]);
     }
 }
 
@@ -46,29 +46,29 @@ fn garbage_in_place_of_a_file_is_named() {
     let garbage: Vec<u8> = (0..5000).map(|_| draws.below(256) as u8).collect();
     let framed = [b"PAR1", &garbage[..], &3000u32.to_le_bytes(), b"PAR1"].concat();
     for bytes in [&garbage, &framed] {
-        let workshop = workshop();
-        workshop.write("input/noise.parquet", bytes);
-        assert_says(&workshop.run_refused(65, &[]), &["input/noise.parquet", "not readable as Parquet"]);
+        let sandbox = sandbox();
+        sandbox.write("input/noise.parquet", bytes);
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/noise.parquet", "not readable as Parquet"]);
     }
     for name in ["noise.arrow", "noise.csv"] {
-        let workshop = workshop();
-        workshop.write(&format!("input/{name}"), &garbage);
-        assert_says(&workshop.run_refused(65, &["--input", &format!("input/{name}")]), &[name]);
+        let sandbox = sandbox();
+        sandbox.write(&format!("input/{name}"), &garbage);
+        assert_contains(&sandbox.run_refused(65, &["--input", &format!("input/{name}")]), &[name]);
     }
 }
 
 #[test]
 fn damaged_pages_are_told_with_their_file() {
-    let workshop = workshop();
-    write_parquet(&workshop.path("input/sound.parquet"), &people(100));
-    let path = workshop.path("input/people.parquet");
+    let sandbox = sandbox();
+    write_parquet(&sandbox.path("input/sound.parquet"), &people(100));
+    let path = sandbox.path("input/people.parquet");
     let mut bytes = fs::read(&path).unwrap();
     for byte in &mut bytes[4..2000] {
         *byte = 0xff;
     }
     fs::write(&path, bytes).unwrap();
-    let message = workshop.run_refused(65, &[]);
-    assert_says(&message, &["input/people.parquet is not readable as Parquet", "write the file again"]);
+    let message = sandbox.run_refused(65, &[]);
+    assert_contains(&message, &["input/people.parquet is not readable as Parquet", "write the file again"]);
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn schemas_that_drift_are_told_by_file_and_column() {
         (missing, &["`hours` is only in the first"]),
         (more, &["`email` is only in the second"]),
     ] {
-        let workshop = Workshop::with(&halves[0], 3, 1, COLUMNS);
-        fs::rename(workshop.path("input/people.parquet"), workshop.path("input/a.parquet")).unwrap();
-        write_parquet(&workshop.path("input/b.parquet"), &second);
-        let message = workshop.run_refused(65, &[]);
-        assert_says(&message, parts);
-        assert_says(&message, &["input/a.parquet", "input/b.parquet", "do not have the same schema"]);
+        let sandbox = Sandbox::with(&halves[0], 3, 1, COLUMNS);
+        fs::rename(sandbox.path("input/people.parquet"), sandbox.path("input/a.parquet")).unwrap();
+        write_parquet(&sandbox.path("input/b.parquet"), &second);
+        let message = sandbox.run_refused(65, &[]);
+        assert_contains(&message, parts);
+        assert_contains(&message, &["input/a.parquet", "input/b.parquet", "do not have the same schema"]);
     }
 }
 
@@ -102,11 +102,11 @@ fn schemas_that_drift_are_told_by_file_and_column() {
 fn columns_in_another_order_are_no_drift() {
     let people = people(200);
     let halves = pieces(&people, 2);
-    let workshop = Workshop::with(&halves[0], 3, 1, COLUMNS);
+    let sandbox = Sandbox::with(&halves[0], 3, 1, COLUMNS);
     let backwards: Vec<usize> = (0..people.num_columns()).rev().collect();
-    write_parquet(&workshop.path("input/second.parquet"), &halves[1].project(&backwards).unwrap());
-    workshop.run(&[]);
-    let release = crate::release_files::Rows::of(&crate::release_files::read(&workshop.release()));
+    write_parquet(&sandbox.path("input/second.parquet"), &halves[1].project(&backwards).unwrap());
+    sandbox.run(&[]);
+    let release = crate::release_files::Rows::of(&crate::release_files::read(&sandbox.release()));
     let input = crate::release_files::Rows::of(&people);
     let kept = &crate::fixture_table::KEPT;
     assert_eq!(
@@ -120,66 +120,66 @@ fn numbers_that_are_not_finite_are_counted() {
     let weights = |bad: f64| Float64Array::from_iter_values((0..20).map(|row| if row % 7 == 0 { bad } else { 1.5 }));
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let columns = "[columns.weight]\nrole = \"quasi\"";
-        let workshop = Workshop::with(&table(vec![("weight", Arc::new(weights(bad)))]), 2, 1, columns);
-        assert_says(&workshop.run_refused(65, &[]), &["`weight`", "NaN or infinite", "3 rows"]);
+        let sandbox = Sandbox::with(&table(vec![("weight", Arc::new(weights(bad)))]), 2, 1, columns);
+        assert_contains(&sandbox.run_refused(65, &[]), &["`weight`", "NaN or infinite", "3 rows"]);
         let small: Float32Array = weights(bad).iter().map(|value| value.map(|value| value as f32)).collect();
-        let workshop = Workshop::with(&table(vec![("weight", Arc::new(small))]), 2, 1, columns);
-        assert_says(&workshop.run_refused(65, &[]), &["`weight`", "NaN or infinite", "3 rows"]);
+        let sandbox = Sandbox::with(&table(vec![("weight", Arc::new(small))]), 2, 1, columns);
+        assert_contains(&sandbox.run_refused(65, &[]), &["`weight`", "NaN or infinite", "3 rows"]);
     }
 }
 
 #[test]
 fn a_table_without_rows_is_refused() {
-    let workshop = Workshop::with(&people(0), 3, 1, COLUMNS);
-    assert_says(&workshop.run_refused(65, &[]), &["the input has no rows"]);
-    assert_says(&workshop.throng(&["check", "policy.toml"]).refused(65), &["the input has no rows"]);
+    let sandbox = Sandbox::with(&people(0), 3, 1, COLUMNS);
+    assert_contains(&sandbox.run_refused(65, &[]), &["the input has no rows"]);
+    assert_contains(&sandbox.throng(&["check", "policy.toml"]).refused(65), &["the input has no rows"]);
 }
 
 #[test]
 fn an_empty_part_of_a_table_is_fine() {
-    let workshop = workshop();
-    write_parquet(&workshop.path("input/empty.parquet"), &people(0));
-    assert_eq!(workshop.run(&[])["rows"], 200);
+    let sandbox = sandbox();
+    write_parquet(&sandbox.path("input/empty.parquet"), &people(0));
+    assert_eq!(sandbox.run(&[])["rows"], 200);
 }
 
 #[test]
 fn a_table_whose_rows_are_all_suppressed_is_refused() {
     let input = table(vec![("age", Arc::new(Int64Array::from(vec![None; 30])))]);
-    let workshop = Workshop::with(&input, 3, 1, "[columns.age]\nrole = \"quasi\"\nnulls = \"suppress\"");
-    assert_says(&workshop.run_refused(65, &[]), &["no rows left after 30 with nulls were suppressed"]);
+    let sandbox = Sandbox::with(&input, 3, 1, "[columns.age]\nrole = \"quasi\"\nnulls = \"suppress\"");
+    assert_contains(&sandbox.run_refused(65, &[]), &["no rows left after 30 with nulls were suppressed"]);
 }
 
 #[test]
 fn nulls_are_refused_where_the_policy_says_so() {
     let input = table(vec![("age", Arc::new(Int64Array::from_iter((0..30).map(|row| (row > 2).then_some(row)))))]);
-    let workshop = Workshop::with(&input, 3, 1, "[columns.age]\nrole = \"quasi\"\nnulls = \"error\"");
-    assert_says(&workshop.run_refused(65, &[]), &["`age`", "nulls in 3 rows"]);
+    let sandbox = Sandbox::with(&input, 3, 1, "[columns.age]\nrole = \"quasi\"\nnulls = \"error\"");
+    assert_contains(&sandbox.run_refused(65, &[]), &["`age`", "nulls in 3 rows"]);
 }
 
 #[test]
 fn a_csv_value_that_breaks_the_inferred_type_is_placed_and_not_quoted() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let mut text = "row,age\n".to_owned();
     for row in 0..100_050 {
         writeln!(text, "{row},{}", row % 60).unwrap();
     }
     text.push_str("100051,canary-in-a-number\n");
-    workshop.write("input/people.csv", text);
-    workshop.write("input/more.csv", "row,age\n0,20\n");
-    workshop.policy(5, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
-    let ended = workshop.throng(&["run", "policy.toml", "-vv"]);
-    assert_says(&ended.refused(65), &["input/people.csv", "column 2 at line 100052", "does not fit the type"]);
+    sandbox.write("input/people.csv", text);
+    sandbox.write("input/more.csv", "row,age\n0,20\n");
+    sandbox.policy(5, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
+    let ended = sandbox.throng(&["run", "policy.toml", "-vv"]);
+    assert_contains(&ended.refused(65), &["input/people.csv", "column 2 at line 100052", "does not fit the type"]);
     assert!(!ended.said().contains("canary"), "the value is told: {}", ended.said());
-    assert!(workshop.out().is_empty());
+    assert!(sandbox.out().is_empty());
 }
 
 #[test]
 fn a_csv_row_of_another_length_is_refused() {
-    let workshop = Workshop::new();
-    workshop.write("input/people.csv", "row,age\n1,20\n2,21\n3,22,canary-beyond\n");
-    workshop.policy(2, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
-    let ended = workshop.throng(&["run", "policy.toml", "-vv"]);
-    assert_says(&ended.refused(65), &["input/people.csv", "line 4", "number of fields"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("input/people.csv", "row,age\n1,20\n2,21\n3,22,canary-beyond\n");
+    sandbox.policy(2, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
+    let ended = sandbox.throng(&["run", "policy.toml", "-vv"]);
+    assert_contains(&ended.refused(65), &["input/people.csv", "line 4", "number of fields"]);
     assert!(!ended.said().contains("canary"), "{}", ended.said());
-    assert!(workshop.out().is_empty());
+    assert!(sandbox.out().is_empty());
 }

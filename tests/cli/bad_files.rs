@@ -17,7 +17,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::tables::{Draws, write_csv, write_ipc};
 
 /// Rows per row group.
@@ -30,12 +30,12 @@ fn write(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
 }
 
 /// Creates a file with two row groups, and a policy for it.
-fn workshop() -> Workshop {
-    let workshop = Workshop::new();
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
-    write(&workshop.path("input/people.parquet"), &people(2 * GROUP), properties);
-    workshop.policy(3, 1, COLUMNS);
-    workshop
+    write(&sandbox.path("input/people.parquet"), &people(2 * GROUP), properties);
+    sandbox.policy(3, 1, COLUMNS);
+    sandbox
 }
 
 /// Returns the offset of the footer.
@@ -86,35 +86,35 @@ fn a_footer_that_lies_is_told_by_what_it_lies_about() {
         (|told| with_chunks(told, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))), "points beyond the end"),
     ];
     for (lie, reason) in lies {
-        let workshop = workshop();
-        write_footer(&workshop.path("input/people.parquet"), lie);
-        let message = workshop.run_refused(65, &[]);
-        assert_says(&message, &["input/people.parquet is not readable as Parquet", reason, "write the file again"]);
-        assert_eq!(workshop.throng(&["check", "policy.toml"]).refused(65), message);
+        let sandbox = sandbox();
+        write_footer(&sandbox.path("input/people.parquet"), lie);
+        let message = sandbox.run_refused(65, &[]);
+        assert_contains(&message, &["input/people.parquet is not readable as Parquet", reason, "write the file again"]);
+        assert_eq!(sandbox.throng(&["check", "policy.toml"]).refused(65), message);
     }
 }
 
 /// Replaces the number of rows of the file, which the library computes itself: a field of type i64 with 2 x 200 in two bytes,
 /// before the list of row groups.
-fn declare_rows(workshop: &Workshop, number: [u8; 2]) {
-    let mut bytes = fs::read(workshop.path("input/people.parquet")).unwrap();
+fn declare_rows(sandbox: &Sandbox, number: [u8; 2]) {
+    let mut bytes = fs::read(sandbox.path("input/people.parquet")).unwrap();
     let footer = footer_start(&bytes);
     let places: Vec<usize> =
         (footer..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(b"\x16\x90\x03\x19")).collect();
     assert_eq!(places.len(), 1, "the footer looks otherwise");
     bytes[places[0] + 1..places[0] + 3].copy_from_slice(&number);
-    workshop.write("input/people.parquet", bytes);
+    sandbox.write("input/people.parquet", bytes);
 }
 
 /// Early versions of the Rust library did not write the sum of rows over row groups.
 #[test]
 fn a_file_that_does_not_sum_up_its_rows_has_them_all_the_same() {
-    let workshop = workshop();
-    declare_rows(&workshop, [0x80, 0]);
-    assert_eq!(workshop.run(&[])["rows"], 200);
+    let sandbox = sandbox();
+    declare_rows(&sandbox, [0x80, 0]);
+    assert_eq!(sandbox.run(&[])["rows"], 200);
     let external = "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'input/'; SELECT count(*), count(age) FROM t";
     for select in ["SELECT count(*), count(age) FROM 'input/'", external] {
-        let ended = workshop.throng(&["sql", "-c", select, "--format", "csv"]);
+        let ended = sandbox.throng(&["sql", "-c", select, "--format", "csv"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.stdout.lines().last(), Some("200,200"), "{select}");
     }
@@ -122,47 +122,47 @@ fn a_file_that_does_not_sum_up_its_rows_has_them_all_the_same() {
 
 #[test]
 fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
-    let workshop = workshop();
-    declare_rows(&workshop, [0x92, 0x03]);
-    assert_says(&workshop.run_refused(65, &[]), &["another number of rows than its row groups have"]);
+    let sandbox = sandbox();
+    declare_rows(&sandbox, [0x92, 0x03]);
+    assert_contains(&sandbox.run_refused(65, &[]), &["another number of rows than its row groups have"]);
 }
 
 #[test]
 fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
-    let workshop = workshop();
-    write_footer(&workshop.path("input/people.parquet"), |told| told);
-    assert_eq!(workshop.run(&[])["rows"], 200);
+    let sandbox = sandbox();
+    write_footer(&sandbox.path("input/people.parquet"), |told| told);
+    assert_eq!(sandbox.run(&[])["rows"], 200);
 }
 
 /// Some writers set the dictionary offset to 0, and the data page offset to that of the dictionary, which comes first.
 #[test]
 fn a_dictionary_at_place_0_is_one_that_comes_before_the_data() {
-    let workshop = workshop();
-    write_footer(&workshop.path("input/people.parquet"), |told| {
+    let sandbox = sandbox();
+    write_footer(&sandbox.path("input/people.parquet"), |told| {
         with_chunks(told, |builder, chunk| match chunk.dictionary_page_offset() {
             Some(first) => builder.set_data_page_offset(first).set_dictionary_page_offset(Some(0)),
             None => builder,
         })
     });
-    assert_eq!(workshop.run(&[])["rows"], 200);
+    assert_eq!(sandbox.run(&[])["rows"], 200);
 }
 
 /// A footer may be consistent and still not match its pages.
 #[test]
 fn pages_with_fewer_rows_than_told_are_refused() {
-    let workshop = workshop();
-    write_footer(&workshop.path("input/people.parquet"), |told| {
+    let sandbox = sandbox();
+    write_footer(&sandbox.path("input/people.parquet"), |told| {
         let told = with_chunks(told, |chunk, _| chunk.set_num_values(150));
         with_groups(told, |group, _| group.set_num_rows(150))
     });
     let parts = ["input/people.parquet should have 300 rows, and 200 were read", "write the files again"];
-    assert_says(&workshop.run_refused(65, &[]), &parts);
-    assert_says(&workshop.throng(&["check", "policy.toml"]).refused(65), &parts);
+    assert_contains(&sandbox.run_refused(65, &[]), &parts);
+    assert_contains(&sandbox.throng(&["check", "policy.toml"]).refused(65), &parts);
 }
 
 #[test]
 fn a_tail_that_lies_is_refused() {
-    let sound = fs::read(workshop().path("input/people.parquet")).unwrap();
+    let sound = fs::read(sandbox().path("input/people.parquet")).unwrap();
     let with_tail = |length: u32, magic: &[u8]| [&sound[..sound.len() - 8], &length.to_le_bytes(), magic].concat();
     let length = (sound.len() - 8 - footer_start(&sound)) as u32;
     // A list that claims two billion row groups.
@@ -180,9 +180,9 @@ fn a_tail_that_lies_is_refused() {
         (b"PAR1".to_vec(), "truncated"),
         (b"PAR1PAR1".to_vec(), "longer than the file"),
     ] {
-        let workshop = workshop();
-        workshop.write("input/people.parquet", bytes);
-        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet is not readable as Parquet", reason]);
+        let sandbox = sandbox();
+        sandbox.write("input/people.parquet", bytes);
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/people.parquet is not readable as Parquet", reason]);
     }
 }
 
@@ -192,15 +192,15 @@ fn encrypted_files_are_refused_as_such() {
         (&include_bytes!("files/encrypted-footer.parquet")[..], "its footer is encrypted"),
         (include_bytes!("files/encrypted-column.parquet"), "some of its columns are encrypted"),
     ] {
-        let workshop = Workshop::new();
-        workshop.write("input/people.parquet", file);
-        workshop.policy(3, 1, "[columns.age]\nrole = \"quasi\"\n[columns.name]\nrole = \"identifier\"");
-        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet", reason, "not supported"]);
+        let sandbox = Sandbox::new();
+        sandbox.write("input/people.parquet", file);
+        sandbox.policy(3, 1, "[columns.age]\nrole = \"quasi\"\n[columns.name]\nrole = \"identifier\"");
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/people.parquet", reason, "not supported"]);
     }
 }
 
 /// Asserts that a file with random changes gives a release or an error of the data, and never a panic.
-fn assert_withstood(workshop: &Workshop, name: &str, bytes: &[u8], draws: &mut Draws) {
+fn assert_withstood(sandbox: &Sandbox, name: &str, bytes: &[u8], draws: &mut Draws) {
     let mut bytes = bytes.to_vec();
     for _ in 0..1 + draws.below(6) {
         let place = draws.below(bytes.len() as u64) as usize;
@@ -209,11 +209,11 @@ fn assert_withstood(workshop: &Workshop, name: &str, bytes: &[u8], draws: &mut D
     if draws.below(4) == 0 {
         bytes.drain(bytes.len() / 2..bytes.len() / 2 + draws.below(40) as usize);
     }
-    workshop.write(&format!("input/{name}"), bytes);
-    let ended: Ended = workshop.throng(&["run", "policy.toml", "--overwrite", "-vv"]);
+    sandbox.write(&format!("input/{name}"), bytes);
+    let ended: Ended = sandbox.throng(&["run", "policy.toml", "--overwrite", "-vv"]);
     assert!(matches!(ended.code, Some(0 | 65 | 78)), "{name}: {ended:?}");
     assert!(!ended.said().contains("internal error") && !ended.said().contains("panicked"), "{ended:?}");
-    assert!(workshop.out().iter().all(|name| name == "release"), "{:?}", workshop.out());
+    assert!(sandbox.out().iter().all(|name| name == "release"), "{:?}", sandbox.out());
 }
 
 #[test]
@@ -227,8 +227,8 @@ fn damaged_files_of_every_kind_are_withstood() {
         ("people.arrow", WriterVersion::PARQUET_1_0, zstd, true),
         ("people.csv", WriterVersion::PARQUET_1_0, zstd, true),
     ] {
-        let workshop = Workshop::new();
-        let path = workshop.path("input").join(name);
+        let sandbox = Sandbox::new();
+        let path = sandbox.path("input").join(name);
         match path.extension().unwrap().to_str() {
             Some("arrow") => write_ipc(&path, &people(60)),
             Some("csv") => write_csv(&path, &people(60)),
@@ -240,10 +240,10 @@ fn damaged_files_of_every_kind_are_withstood() {
                 write(&path, &people(60), properties.build());
             }
         }
-        workshop.policy(3, 1, COLUMNS);
+        sandbox.policy(3, 1, COLUMNS);
         let sound = fs::read(&path).unwrap();
         for _ in 0..8 {
-            assert_withstood(&workshop, name, &sound, &mut draws);
+            assert_withstood(&sandbox, name, &sound, &mut draws);
         }
     }
 }
@@ -270,17 +270,17 @@ fn text_that_is_not_utf_8_is_refused_wherever_it_is_read() {
     let columns = |role: &str| format!("[columns.age]\nrole = \"quasi\"\n[columns.city]\nrole = \"{role}\"\n");
     let csv = b"age,city\n1,Rome\n2,\xff\xfe\n3,Oslo\n4,Rome\n";
     for role in ["quasi", "sensitive", "insensitive"] {
-        let workshop = Workshop::new();
-        write_broken_text(&workshop.path("input/people.parquet"));
-        workshop.policy(2, 1, &columns(role));
-        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet", "not readable as Parquet"]);
-        fs::remove_file(workshop.path("input/people.parquet")).unwrap();
-        workshop.write("input/people.csv", csv);
-        assert_says(&workshop.run_refused(65, &[]), &["input/people.csv", "line 3", "UTF-8"]);
+        let sandbox = Sandbox::new();
+        write_broken_text(&sandbox.path("input/people.parquet"));
+        sandbox.policy(2, 1, &columns(role));
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/people.parquet", "not readable as Parquet"]);
+        fs::remove_file(sandbox.path("input/people.parquet")).unwrap();
+        sandbox.write("input/people.csv", csv);
+        assert_contains(&sandbox.run_refused(65, &[]), &["input/people.csv", "line 3", "UTF-8"]);
     }
     // Columns that are not read may hold anything.
-    let workshop = Workshop::new();
-    write_broken_text(&workshop.path("input/people.parquet"));
-    workshop.policy(2, 1, &columns("identifier"));
-    assert_eq!(workshop.run(&[])["rows"], 4);
+    let sandbox = Sandbox::new();
+    write_broken_text(&sandbox.path("input/people.parquet"));
+    sandbox.policy(2, 1, &columns("identifier"));
+    assert_eq!(sandbox.run(&[])["rows"], 4);
 }

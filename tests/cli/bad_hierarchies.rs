@@ -1,6 +1,6 @@
 //! Invalid hierarchy files: exit code 78, the line, and no files left behind.
 
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{strings, table};
 
 #[test]
@@ -23,19 +23,19 @@ fn a_hierarchy_that_is_none_is_told_with_its_line() {
         (long.as_bytes(), &["line 1"]),
     ];
     for (bytes, parts) in cases {
-        let workshop = Workshop::with(&input, 2, 1, "[columns.city]\nrole = \"quasi\"\nhierarchy = \"city.csv\"");
-        workshop.write("city.csv", bytes);
-        let message = workshop.run_refused(78, &[]);
-        assert_says(&message, parts);
-        assert_says(&message, &["policy.toml:", "columns.city.hierarchy", "city.csv"]);
+        let sandbox = Sandbox::with(&input, 2, 1, "[columns.city]\nrole = \"quasi\"\nhierarchy = \"city.csv\"");
+        sandbox.write("city.csv", bytes);
+        let message = sandbox.run_refused(78, &[]);
+        assert_contains(&message, parts);
+        assert_contains(&message, &["policy.toml:", "columns.city.hierarchy", "city.csv"]);
         assert!(!message.contains("Rome") && !message.contains("South"), "a label is told: {message}");
-        assert_eq!(workshop.throng(&["check", "policy.toml"]).refused(78), message);
+        assert_eq!(sandbox.throng(&["check", "policy.toml"]).refused(78), message);
     }
 }
 
 #[test]
 fn a_hierarchy_that_is_no_file_is_told() {
     let input = table(vec![("city", strings(["Rome", "Oslo"]))]);
-    let workshop = Workshop::with(&input, 2, 1, "[columns.city]\nrole = \"quasi\"\nhierarchy = \"input\"");
-    assert_says(&workshop.run_refused(78, &[]), &["columns.city.hierarchy", "can't be read"]);
+    let sandbox = Sandbox::with(&input, 2, 1, "[columns.city]\nrole = \"quasi\"\nhierarchy = \"input\"");
+    assert_contains(&sandbox.run_refused(78, &[]), &["columns.city.hierarchy", "can't be read"]);
 }

@@ -8,31 +8,31 @@ use sha2::{Digest, Sha256};
 
 use crate::fixture_table::{COLUMNS, KEPT, QUASI, people};
 use crate::release_files::{Rows, data_files, multiset, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{pieces, shuffled, write_csv, write_ipc, write_parquet};
 
 const K: u64 = 5;
 
 /// Returns the data files of a release by name.
-fn release_bytes(workshop: &Workshop) -> BTreeMap<String, Vec<u8>> {
-    let files = data_files(&workshop.release()).into_iter();
+fn release_bytes(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
+    let files = data_files(&sandbox.release()).into_iter();
     files.map(|file| (file.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&file).unwrap())).collect()
 }
 
-fn policy_digest(workshop: &Workshop) -> String {
-    let metrics = fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+fn policy_digest(sandbox: &Sandbox) -> String {
+    let metrics = fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     serde_json::from_slice::<serde_json::Value>(&metrics).unwrap()["policy_digest"].as_str().unwrap().to_owned()
 }
 
 fn of_parquet(batches: &[RecordBatch], more: &[&str]) -> (BTreeMap<String, Vec<u8>>, String) {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     for (number, batch) in batches.iter().enumerate() {
         // Names whose order differs from the order of the rows.
-        write_parquet(&workshop.path(&format!("input/{}.parquet", (number * 7 + 3) % 10)), batch);
+        write_parquet(&sandbox.path(&format!("input/{}.parquet", (number * 7 + 3) % 10)), batch);
     }
-    workshop.policy(K, 2, COLUMNS);
-    workshop.run(more);
-    (release_bytes(&workshop), policy_digest(&workshop))
+    sandbox.policy(K, 2, COLUMNS);
+    sandbox.run(more);
+    (release_bytes(&sandbox), policy_digest(&sandbox))
 }
 
 #[test]
@@ -48,15 +48,15 @@ fn threads_files_and_the_order_of_rows_do_not_change_a_byte() {
 
 #[test]
 fn a_census_is_released_in_the_same_bytes_with_one_thread_and_with_two() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let generated = ["generate", "census", "--rows", "20000", "-o", "input", "--overwrite"];
     let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
     let mut releases = Vec::new();
     for (threads, files) in [("1", "1"), ("2", "4")] {
-        workshop.throng(&[&generated[..], &["--files", files]].concat()).done();
+        sandbox.throng(&[&generated[..], &["--files", files]].concat()).done();
         let run = ["run", policy, "--input", "input", "--output", "out/release", "--overwrite", "--threads", threads];
-        workshop.throng(&run).done();
-        releases.push(release_bytes(&workshop));
+        sandbox.throng(&run).done();
+        releases.push(release_bytes(&sandbox));
     }
     assert!(releases[0] == releases[1], "the bytes differ");
 }
@@ -93,16 +93,16 @@ fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
     let people = people(600);
     let (expected, _) = of_parquet(std::slice::from_ref(&people), &[]);
     for name in ["people.csv", "people.arrow"] {
-        let workshop = Workshop::new();
-        let path = workshop.path("input").join(name);
+        let sandbox = Sandbox::new();
+        let path = sandbox.path("input").join(name);
         if name.ends_with("csv") {
             write_csv(&path, &people)
         } else {
             write_ipc(&path, &people)
         }
-        workshop.policy(K, 2, COLUMNS);
-        workshop.run(&[]);
-        assert!(release_bytes(&workshop) == expected, "{name} gives other bytes than Parquet");
+        sandbox.policy(K, 2, COLUMNS);
+        sandbox.run(&[]);
+        assert!(release_bytes(&sandbox) == expected, "{name} gives other bytes than Parquet");
     }
 }
 
@@ -127,11 +127,11 @@ fn the_types_in_which_values_are_stored_do_not_change_a_byte() {
         let columns = people.schema_ref().fields().iter().zip(people.columns()).map(column);
         let stored = RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap();
         assert!(stored.columns().iter().any(|column| column.as_string_opt::<i32>().is_some()) == (text == &Utf8));
-        let workshop = Workshop::new();
-        write_ipc(&workshop.path("input/people.arrow"), &stored);
-        workshop.policy(K, 2, COLUMNS);
-        workshop.run(&[]);
-        release_bytes(&workshop)
+        let sandbox = Sandbox::new();
+        write_ipc(&sandbox.path("input/people.arrow"), &stored);
+        sandbox.policy(K, 2, COLUMNS);
+        sandbox.run(&[]);
+        release_bytes(&sandbox)
     };
     let expected = released(&Utf8, &DataType::Int64);
     for text in [LargeUtf8, Utf8View, Dictionary(Box::new(Int32), Box::new(Utf8))] {
@@ -144,13 +144,13 @@ fn the_types_in_which_values_are_stored_do_not_change_a_byte() {
 
 #[test]
 fn another_seed_gives_another_order_and_other_classes_of_the_same_rows() {
-    let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
-    workshop.run(&["--budget", "fast", "--seed", "0"]);
-    let first = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
-    workshop.run(&["--budget", "fast", "--seed", "1", "--overwrite"]);
-    let second = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
-    workshop.run(&["--budget", "fast", "--overwrite"]);
-    assert!(release_bytes(&workshop) == first.0, "seed 0 is the default");
+    let sandbox = Sandbox::with(&people(800), K, 2, COLUMNS);
+    sandbox.run(&["--budget", "fast", "--seed", "0"]);
+    let first = (release_bytes(&sandbox), Rows::of(&read(&sandbox.release())));
+    sandbox.run(&["--budget", "fast", "--seed", "1", "--overwrite"]);
+    let second = (release_bytes(&sandbox), Rows::of(&read(&sandbox.release())));
+    sandbox.run(&["--budget", "fast", "--overwrite"]);
+    assert!(release_bytes(&sandbox) == first.0, "seed 0 is the default");
     assert!(first.0 != second.0, "the seed changes nothing");
     assert_ne!(first.1.column("row"), second.1.column("row"));
     assert_ne!(multiset(first.1.tuples(&QUASI)), multiset(second.1.tuples(&QUASI)));
@@ -159,17 +159,17 @@ fn another_seed_gives_another_order_and_other_classes_of_the_same_rows() {
 
 #[test]
 fn more_budget_never_loses_more_and_gives_the_same_bytes_again() {
-    let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
+    let sandbox = Sandbox::with(&people(800), K, 2, COLUMNS);
     let mut losses = Vec::new();
     for budget in ["fast", "balanced", "thorough"] {
-        let outcome = workshop.run(&["--budget", budget, "--overwrite"]);
-        let bytes = release_bytes(&workshop);
-        workshop.run(&["--budget", budget, "--overwrite", "--threads", "1"]);
-        assert!(release_bytes(&workshop) == bytes, "{budget} gives other bytes with one thread");
+        let outcome = sandbox.run(&["--budget", budget, "--overwrite"]);
+        let bytes = release_bytes(&sandbox);
+        sandbox.run(&["--budget", budget, "--overwrite", "--threads", "1"]);
+        assert!(release_bytes(&sandbox) == bytes, "{budget} gives other bytes with one thread");
         losses.push(outcome["ncp"].as_f64().unwrap());
     }
     // Losses are rounded to six digits.
     assert!(losses[1] < losses[0] && losses[2] <= losses[1] + 2e-6, "{losses:?}");
-    let timed = workshop.run(&["--budget", "1ms", "--overwrite"]);
+    let timed = sandbox.run(&["--budget", "1ms", "--overwrite"]);
     assert!(timed["ncp"].as_f64().unwrap() <= losses[0] + 2e-6);
 }

@@ -18,36 +18,36 @@ use serde_json::{Value, json};
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, data_files, read, read_file};
-use crate::sandbox::{Ended, Workshop, contents};
+use crate::sandbox::{Ended, Sandbox, contents};
 use crate::tables::{shuffled, strings, table, write_parquet};
 
 const K: u64 = 5;
 
 /// A release of three files, and a copy of its bytes to restore it from.
 struct Published {
-    workshop: Workshop,
+    sandbox: Sandbox,
     files: Vec<(std::path::PathBuf, Vec<u8>)>,
 }
 
 impl Published {
     fn new(batch: &RecordBatch, columns: &str) -> Self {
-        let workshop = Workshop::with(batch, K, 2, columns);
-        let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-        workshop.write("policy.toml", text.replace("[output]\n", "[output]\nrows_per_file = 200\n"));
-        workshop.run(&[]);
-        let files = contents(&workshop.release()).into_iter().collect();
-        let published = Self { workshop, files };
+        let sandbox = Sandbox::with(batch, K, 2, columns);
+        let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+        sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nrows_per_file = 200\n"));
+        sandbox.run(&[]);
+        let files = contents(&sandbox.release()).into_iter().collect();
+        let published = Self { sandbox, files };
         published.verify().done();
         published
     }
 
     fn verify(&self) -> Ended {
-        self.workshop.throng(&["verify", "out/release", "--policy", "policy.toml"])
+        self.sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"])
     }
 
     /// Restores the release.
     fn restore(&self) {
-        fs::remove_dir_all(self.workshop.release()).unwrap();
+        fs::remove_dir_all(self.sandbox.release()).unwrap();
         for (path, bytes) in &self.files {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
@@ -56,7 +56,7 @@ impl Published {
 
     /// Tampers with the release, which must then be rejected with one of these codes; restores it afterwards.
     fn refuses(&self, what: &str, codes: &[i32], doctor: impl FnOnce(&Path)) {
-        doctor(&self.workshop.release());
+        doctor(&self.sandbox.release());
         let ended = self.verify();
         assert!(ended.code.is_some_and(|code| codes.contains(&code)), "{what}: {ended:?}");
         assert!(!ended.stdout.contains("\"satisfied\":true"), "{what}: {ended:?}");
@@ -222,11 +222,11 @@ fn documents_that_were_changed_are_refused() {
     }
     published.refuses("the sidecar is no document", &[4], |release| fs::write(sidecar(release), "[]").unwrap());
     // Without the sidecar nothing is claimed, so it can't contradict a policy with different requirements.
-    fs::remove_file(sidecar(&published.workshop.release())).unwrap();
+    fs::remove_file(sidecar(&published.sandbox.release())).unwrap();
     published.verify().done();
     published.restore();
     for roles in [["--quasi", "age", "-k", "5"], ["--quasi", "age,sex,country,zip", "-k", "2"]] {
-        published.workshop.throng(&[&["verify", "out/release"], &roles[..]].concat()).done();
+        published.sandbox.throng(&[&["verify", "out/release"], &roles[..]].concat()).done();
     }
 }
 
@@ -363,23 +363,23 @@ fn models_beyond_p_are_recomputed() {
 #[test]
 fn a_doctored_night_of_a_series_is_refused() {
     let columns = COLUMNS.replace("[columns.row]\nrole = \"insensitive\"\n", "[columns.row]\nrole = \"identifier\"\n");
-    let workshop =
-        Workshop::with(&people(600), K, 2, &format!("unit = \"row\"\n[series]\nledger = \"ledger\"\n{columns}"));
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"series\"\n"));
-    workshop.run(&[]);
-    let files = contents(&workshop.release()).into_iter().collect();
-    let published = Published { workshop, files };
+    let sandbox =
+        Sandbox::with(&people(600), K, 2, &format!("unit = \"row\"\n[series]\nledger = \"ledger\"\n{columns}"));
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"series\"\n"));
+    sandbox.run(&[]);
+    let files = contents(&sandbox.release()).into_iter().collect();
+    let published = Published { sandbox, files };
     let verify = ["verify", "out/release", "--policy", "policy.toml", "--ledger"];
-    published.workshop.throng(&verify).done();
+    published.sandbox.throng(&verify).done();
     // Two rows of different classes exchange their values: k and p hold, but the ledger reveals it.
-    let release = published.workshop.release();
+    let release = published.sandbox.release();
     let rows = read(&release);
     let mut values = texts_of(&rows, "diagnosis");
     let other = (1..values.len()).rev().find(|row| values[*row] != values[0]).unwrap();
     values.swap(0, other);
     rewrite(&release, &with_column(&rows, "diagnosis", strings(values)), None);
-    let ended = published.workshop.throng(&verify);
+    let ended = published.sandbox.throng(&verify);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     published.restore();
     published.refuses("one label of a night", &[4], |release| {
@@ -390,19 +390,19 @@ fn a_doctored_night_of_a_series_is_refused() {
 
 #[test]
 fn a_doctored_delta_table_is_refused() {
-    let workshop = Workshop::with(&people(600), K, 2, COLUMNS);
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\nrows_per_file = 200\n"));
-    workshop.run(&[]);
-    let files = contents(&workshop.release()).into_iter().collect();
-    let published = Published { workshop, files };
-    let verify = || published.workshop.throng(&["verify", "delta+out/release", "--policy", "policy.toml"]);
+    let sandbox = Sandbox::with(&people(600), K, 2, COLUMNS);
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\nrows_per_file = 200\n"));
+    sandbox.run(&[]);
+    let files = contents(&sandbox.release()).into_iter().collect();
+    let published = Published { sandbox, files };
+    let verify = || published.sandbox.throng(&["verify", "delta+out/release", "--policy", "policy.toml"]);
     verify().done();
     let parquet = |release: &Path| -> Vec<std::path::PathBuf> {
         data_files(release).into_iter().filter(|file| file.extension().is_some_and(|end| end == "parquet")).collect()
     };
     let refuses = |what: &str, doctor: &dyn Fn(&Path)| {
-        doctor(&published.workshop.release());
+        doctor(&published.sandbox.release());
         let ended = verify();
         assert!(matches!(ended.code, Some(4 | 65 | 66)), "{what}: {ended:?}");
         published.restore();
@@ -418,7 +418,7 @@ fn a_doctored_delta_table_is_refused() {
     });
     refuses("the log adds the input", &|release| {
         let log = release.join("_delta_log/00000000000000000000.json");
-        fs::copy(published.workshop.path("input/people.parquet"), release.join("raw.parquet")).unwrap();
+        fs::copy(published.sandbox.path("input/people.parquet"), release.join("raw.parquet")).unwrap();
         let lines = fs::read_to_string(&log).unwrap();
         let added = lines.lines().find(|line| line.contains("\"add\"")).unwrap();
         let mut added: Value = serde_json::from_str(added).unwrap();

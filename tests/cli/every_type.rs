@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema, TimeUnit, UnionFields};
 
 use crate::release_files::read;
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{texts, write_ipc};
 
 const ROWS: usize = 12;
@@ -159,29 +159,29 @@ fn columns() -> Vec<(ArrayRef, Expected)> {
     columns
 }
 
-/// A workshop with these columns next to `row` and `age` in an Arrow file, and a policy that keeps them.
-fn with_columns(columns: &[(Field, ArrayRef)]) -> Workshop {
+/// A sandbox with these columns next to `row` and `age` in an Arrow file, and a policy that keeps them.
+fn with_columns(columns: &[(Field, ArrayRef)]) -> Sandbox {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS as i64).map(|row| row % 3)));
     let row: ArrayRef = Arc::new(Int8Array::from_iter_values(0..ROWS as i8));
     let mut fields = vec![Field::new("row", DataType::Int8, true), Field::new("age", DataType::Int64, true)];
     fields.extend(columns.iter().map(|(field, _)| field.clone()));
     let columns = [row, ages].into_iter().chain(columns.iter().map(|(_, column)| Arc::clone(column))).collect();
     let input = RecordBatch::try_new(Arc::new(Schema::new(fields.clone())), columns).unwrap();
-    let workshop = Workshop::new();
-    write_ipc(&workshop.path("input/people.arrow"), &input);
+    let sandbox = Sandbox::new();
+    write_ipc(&sandbox.path("input/people.arrow"), &input);
     let kept = fields.iter().filter(|field| field.name() != "age");
     let kept: String = kept.map(|field| format!("[columns.{}]\nrole = \"insensitive\"\n", field.name())).collect();
-    workshop.policy(2, 1, &format!("[columns.age]\nrole = \"quasi\"\n{kept}"));
-    workshop
+    sandbox.policy(2, 1, &format!("[columns.age]\nrole = \"quasi\"\n{kept}"));
+    sandbox
 }
 
-fn beside_age(column: &ArrayRef, field: Field) -> Workshop {
+fn beside_age(column: &ArrayRef, field: Field) -> Sandbox {
     with_columns(&[(field, Arc::clone(column))])
 }
 
 /// The values of a column in the order of the input.
-fn released(workshop: &Workshop, name: &str) -> Vec<Option<String>> {
-    let release = read(&workshop.release());
+fn released(sandbox: &Sandbox, name: &str) -> Vec<Option<String>> {
+    let release = read(&sandbox.release());
     let rows = texts(release.column_by_name("row").unwrap());
     let values = texts(release.column_by_name(name).unwrap());
     let mut both: Vec<(usize, Option<String>)> =
@@ -205,10 +205,10 @@ fn every_type_that_a_release_can_hold_is_carried() {
         .enumerate()
         .map(|(number, (column, _))| (Field::new(format!("c{number}"), column.data_type().clone(), true), column));
     let columns: Vec<(Field, ArrayRef)> = named.collect();
-    let workshop = with_columns(&columns);
-    workshop.run(&[]);
+    let sandbox = with_columns(&columns);
+    sandbox.run(&[]);
     for (field, column) in &columns {
-        assert_eq!(released(&workshop, field.name()), without_unit(column), "{}", column.data_type());
+        assert_eq!(released(&sandbox, field.name()), without_unit(column), "{}", column.data_type());
     }
     for arguments in [
         &["init", "input/", "-o", "drafted.toml"][..],
@@ -217,15 +217,15 @@ fn every_type_that_a_release_can_hold_is_carried() {
         &["sql", "-c", "SELECT * FROM 'input/'"],
         &["sql", "-c", "SELECT * FROM 'input/'", "--format", "csv"],
     ] {
-        let ended = workshop.throng(arguments);
+        let ended = sandbox.throng(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?} {ended:?}");
     }
     // In other roles a type is accepted, or refused by the name of its column.
     for (field, column) in &columns {
         for role in ["quasi", "sensitive"] {
             let others = "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"\n";
-            workshop.policy(2, 1, &format!("{others}[columns.{}]\nrole = \"{role}\"\n", field.name()));
-            let ended = workshop.throng(&["check", "policy.toml"]);
+            sandbox.policy(2, 1, &format!("{others}[columns.{}]\nrole = \"{role}\"\n", field.name()));
+            let ended = sandbox.throng(&["check", "policy.toml"]);
             assert!(matches!(ended.code, Some(0 | 3 | 65 | 78)), "{} as {role}: {ended:?}", column.data_type());
             let is_named = ended.stderr.contains(field.name().as_str());
             assert!(is_named || matches!(ended.code, Some(0 | 3)), "{} as {role}: {ended:?}", column.data_type());
@@ -238,23 +238,23 @@ fn a_type_that_a_release_can_not_hold_is_refused_by_name() {
     let refused = columns().into_iter().filter(|(_, expected)| matches!(expected, Expected::Refused));
     for (column, _) in refused {
         let data_type = column.data_type().clone();
-        let workshop = beside_age(&column, Field::new("other", data_type.clone(), true));
-        let ended = workshop.throng(&["run", "policy.toml"]);
+        let sandbox = beside_age(&column, Field::new("other", data_type.clone(), true));
+        let ended = sandbox.throng(&["run", "policy.toml"]);
         assert!(matches!(ended.code, Some(65 | 78)), "{data_type}: {ended:?}");
-        assert_says(&ended.stderr, &["column `other`"]);
-        assert!(workshop.out().is_empty(), "{data_type}");
+        assert_contains(&ended.stderr, &["column `other`"]);
+        assert!(sandbox.out().is_empty(), "{data_type}");
         for arguments in [
             &["init", "input/", "-o", "drafted.toml"][..],
             &["risk", "input/", "--quasi", "other"],
             &["verify", "input/", "--quasi", "other", "--k", "1"],
             &["sql", "-c", "SELECT * FROM 'input/'"],
         ] {
-            let ended = workshop.throng(arguments);
+            let ended = sandbox.throng(arguments);
             assert!(matches!(ended.code, Some(0 | 2 | 4 | 65 | 78)), "{data_type}: {arguments:?} {ended:?}");
         }
         // Dropped columns may have any type.
-        workshop.policy(2, 1, "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"\n");
-        workshop.run(&[]);
+        sandbox.policy(2, 1, "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"\n");
+        sandbox.run(&[]);
     }
 }
 
@@ -272,10 +272,10 @@ fn extension_types_are_released_as_what_they_are_stored_as() {
     ] {
         let metadata = [("ARROW:extension:name".to_owned(), name.to_owned())];
         let field = Field::new("other", column.data_type().clone(), true).with_metadata(metadata.into());
-        let workshop = beside_age(&column, field);
-        workshop.run(&[]);
-        assert_eq!(released(&workshop, "other"), texts(&column), "{name}");
-        let release = read(&workshop.release());
+        let sandbox = beside_age(&column, field);
+        sandbox.run(&[]);
+        assert_eq!(released(&sandbox, "other"), texts(&column), "{name}");
+        let release = read(&sandbox.release());
         // What the input says about it is gone, and what the release says about it is there.
         let schema = release.schema();
         let metadata = schema.field_with_name("other").unwrap().metadata();
@@ -287,14 +287,14 @@ fn extension_types_are_released_as_what_they_are_stored_as() {
 
 #[test]
 fn a_table_without_columns_is_refused() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let schema = Arc::new(Schema::empty());
-    let file = File::create(workshop.path("input/people.arrow")).unwrap();
+    let file = File::create(sandbox.path("input/people.arrow")).unwrap();
     arrow::ipc::writer::FileWriter::try_new(file, &schema).unwrap().finish().unwrap();
-    workshop.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n");
-    assert_says(&workshop.run_refused(65, &[]), &["has no columns"]);
+    sandbox.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n");
+    assert_contains(&sandbox.run_refused(65, &[]), &["has no columns"]);
     for arguments in [&["init", "input/", "-o", "drafted.toml"][..], &["sql", "-c", "SELECT * FROM 'input/'"]] {
-        let ended = workshop.throng(arguments);
+        let ended = sandbox.throng(arguments);
         assert_eq!(ended.code, Some(65), "{ended:?}");
     }
 }

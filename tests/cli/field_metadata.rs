@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{strings, table};
 
 /// Returns the metadata of the fields of the only file in a folder, by name.
@@ -70,8 +70,8 @@ dropped = { role = "identifier" }
 
 #[test]
 fn every_column_says_its_role_and_its_form() {
-    let workshop = Workshop::with(&rows(), 4, 2, FORMS);
-    workshop.run(&[]);
+    let sandbox = Sandbox::with(&rows(), 4, 2, FORMS);
+    sandbox.run(&[]);
     let quasi = |form: &str| format!("throng.form={form} throng.role=quasi");
     let expected = [
         ("interval", quasi("interval")),
@@ -88,35 +88,35 @@ fn every_column_says_its_role_and_its_form() {
         ("kept", "throng.form=value throng.role=insensitive".to_owned()),
     ];
     let expected: BTreeMap<String, String> = expected.map(|(name, pairs)| (name.to_owned(), pairs)).into();
-    assert_eq!(described(&workshop.release()), expected);
-    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
+    assert_eq!(described(&sandbox.release()), expected);
+    assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
 }
 
 /// Series, appended files and Delta tables are written by the same writer.
 #[test]
 fn every_kind_of_release_says_it() {
     let expected = {
-        let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-        workshop.run(&[]);
-        described(&workshop.release())
+        let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+        sandbox.run(&[]);
+        described(&sandbox.release())
     };
     assert!(expected.values().all(|pairs| pairs.contains("throng.role=")), "{expected:?}");
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    let policy = std::fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", policy.replace("[output]", "[output]\nformat = \"delta\""));
-    workshop.run(&[]);
-    assert_eq!(described(&workshop.release()), expected, "Delta");
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+    let policy = std::fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", policy.replace("[output]", "[output]\nformat = \"delta\""));
+    sandbox.run(&[]);
+    assert_eq!(described(&sandbox.release()), expected, "Delta");
 }
 
 /// A release may be the input of another run, whose files say what its own policy says.
 #[test]
 fn what_a_release_says_is_not_carried_on() {
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    workshop.run(&[]);
-    let first = workshop.release();
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+    sandbox.run(&[]);
+    let first = sandbox.release();
     let names: Vec<String> = described(&first).into_keys().collect();
     let columns = names.iter().map(|name| format!("[columns.{name}]\nrole = \"insensitive\"\n"));
-    let second = Workshop::new();
+    let second = Sandbox::new();
     let columns: String = columns.collect::<String>().replacen("role = \"insensitive\"", "role = \"quasi\"", 1);
     second.policy(4, 1, &columns);
     second.run(&["--input", &first.display().to_string()]);

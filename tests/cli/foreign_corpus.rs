@@ -12,8 +12,8 @@ use serde_json::Value;
 use throng_testkit::skip;
 
 use crate::fuzzed::targets::read;
-use crate::mutations::{HANG, MOST_MEMORY};
-use crate::sandbox::{Watched, Workshop, policy_text};
+use crate::mutations::{HANG, MAX_MEMORY};
+use crate::sandbox::{Sandbox, Watched, policy_text};
 
 /// Results of the commands so far.
 #[derive(Default)]
@@ -59,8 +59,8 @@ fn name_of(file: &Path, bytes: &[u8]) -> &'static str {
 }
 
 /// The names of the columns, or of any if the file can't be read.
-fn columns(workshop: &Workshop, input: &str) -> Vec<String> {
-    let ended = workshop.throng(&["sql", "-c", &format!("DESCRIBE '{input}'"), "--format", "ndjson"]);
+fn columns(sandbox: &Sandbox, input: &str) -> Vec<String> {
+    let ended = sandbox.throng(&["sql", "-c", &format!("DESCRIBE '{input}'"), "--format", "ndjson"]);
     let rows = ended.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let names: Vec<String> = rows.filter_map(|row| Some(row["column_name"].as_str()?.to_owned())).collect();
     if names.is_empty() { vec!["x".to_owned()] } else { names }
@@ -77,32 +77,32 @@ fn is_expected(command: &str, code: Option<i32>) -> bool {
 }
 
 /// A folder with a file as its input, and policies that release its first column, and all of them.
-fn workshop(file: &Path) -> (Workshop, String, String) {
+fn sandbox(file: &Path) -> (Sandbox, String, String) {
     let bytes = fs::read(file).unwrap();
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let input = format!("input/{}", name_of(file, &bytes));
-    workshop.write(&input, &bytes);
-    let names = columns(&workshop, &input);
+    sandbox.write(&input, &bytes);
+    let names = columns(&sandbox, &input);
     let column = names.iter().find(|name| is_plain(name)).map_or("x", String::as_str).to_owned();
     let role = |name: &str| if name == column { "quasi" } else { "insensitive" };
     // A string of JSON is one of TOML.
     let line = |name: &String| format!("[columns.{}]\nrole = \"{}\"\n", Value::from(name.as_str()), role(name));
     let first = format!("[columns]\ndefault = \"drop\"\n{}", line(&column));
-    workshop.policy(2, 1, &first);
+    sandbox.policy(2, 1, &first);
     let all: String = names.iter().map(line).collect();
-    workshop.write("all.toml", policy_text("input/", 2, 1, &all).replace("out/release", "out/all"));
-    workshop.write("first.sql", format!("DESCRIBE '{input}'; SELECT * FROM '{input}'"));
-    workshop.write("values.csv", "1;*\n");
-    (workshop, input, column)
+    sandbox.write("all.toml", policy_text("input/", 2, 1, &all).replace("out/release", "out/all"));
+    sandbox.write("first.sql", format!("DESCRIBE '{input}'; SELECT * FROM '{input}'"));
+    sandbox.write("values.csv", "1;*\n");
+    (sandbox, input, column)
 }
 
 fn check_file(file: &Path, tally: &Mutex<Tally>) {
-    let (workshop, input, column) = workshop(file);
+    let (sandbox, input, column) = sandbox(file);
     let external = if input.ends_with("parquet") { "PARQUET" } else { "ARROW" };
     let external = format!("CREATE EXTERNAL TABLE t STORED AS {external} LOCATION '{input}'; SELECT count(*) FROM t");
     let mask = "mask = \"right\"";
     let grid = ["--k", "2,3", "--budget", "fast"];
-    let release = || if workshop.release().exists() { "out/release" } else { input.as_str() };
+    let release = || if sandbox.release().exists() { "out/release" } else { input.as_str() };
     let commands: [&[&str]; 16] = [
         &["init", &input, "-o", "drafted.toml"],
         &["risk", &input, "--quasi", &column],
@@ -122,26 +122,26 @@ fn check_file(file: &Path, tally: &Mutex<Tally>) {
         &["check", "drafted.toml"],
     ];
     for arguments in commands {
-        check(&workshop, file, arguments, tally);
+        check(&sandbox, file, arguments, tally);
     }
     for arguments in [
         &["utility", release(), "--original", &input, "--policy", "policy.toml"][..],
         &["attack", release(), "--original", &input, "--policy", "policy.toml"],
         &["diff", release(), release(), "--policy", "policy.toml", "--original", &input],
     ] {
-        check(&workshop, file, arguments, tally);
+        check(&sandbox, file, arguments, tally);
     }
     tally.lock().unwrap().files += 1;
 }
 
-fn check(workshop: &Workshop, file: &Path, arguments: &[&str], tally: &Mutex<Tally>) {
-    let before = workshop.out();
-    let Watched { ended, peak, time } = workshop.watched(arguments, HANG);
-    let is_clean = ended.code == Some(0) || workshop.out() == before;
+fn check(sandbox: &Sandbox, file: &Path, arguments: &[&str], tally: &Mutex<Tally>) {
+    let before = sandbox.out();
+    let Watched { ended, peak, time } = sandbox.watched(arguments, HANG);
+    let is_clean = ended.code == Some(0) || sandbox.out() == before;
     let is_told = !ended.stderr.contains("panicked") && !ended.stderr.contains("internal error");
     let told = || format!("{} {arguments:?}", file.display());
     let mut tally = tally.lock().unwrap();
-    if !is_expected(arguments[0], ended.code) || !is_clean || !is_told || peak > MOST_MEMORY {
+    if !is_expected(arguments[0], ended.code) || !is_clean || !is_told || peak > MAX_MEMORY {
         let wrong = format!("{} {:?} {} MiB {}", told(), ended.code, peak >> 20, ended.stderr.trim());
         eprintln!("{wrong}");
         tally.wrong.push(wrong);

@@ -23,7 +23,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::Type;
 
 use crate::release_files::read;
-use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::tables::{table, texts, write_ipc};
 
 const BUILDER: &str = "mask = \"right\"";
@@ -33,17 +33,17 @@ fn ages(rows: i64) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(0..rows))
 }
 
-/// A workshop with `age` and another column in an Arrow file, and a policy that keeps the other column.
-fn beside_age(name: &str, column: ArrayRef) -> Workshop {
-    let workshop = Workshop::new();
-    write_ipc(&workshop.path("input/people.arrow"), &table(vec![("age", ages(column.len() as i64)), (name, column)]));
-    workshop.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"insensitive\"\n"));
-    workshop
+/// A sandbox with `age` and another column in an Arrow file, and a policy that keeps the other column.
+fn beside_age(name: &str, column: ArrayRef) -> Sandbox {
+    let sandbox = Sandbox::new();
+    write_ipc(&sandbox.path("input/people.arrow"), &table(vec![("age", ages(column.len() as i64)), (name, column)]));
+    sandbox.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"insensitive\"\n"));
+    sandbox
 }
 
 /// Every command that reads a table ends with 65 and this message.
-fn assert_refused_everywhere(workshop: &Workshop, file: &str, column: &str, parts: &[&str]) {
-    assert_says(&workshop.run_refused(65, &[]), parts);
+fn assert_refused_everywhere(sandbox: &Sandbox, file: &str, column: &str, parts: &[&str]) {
+    assert_contains(&sandbox.run_refused(65, &[]), parts);
     let select = format!("SELECT {column}, count(*) FROM '{file}' GROUP BY {column} ORDER BY {column}");
     let of_format = if file.ends_with("arrow") { "ARROW" } else { "PARQUET" };
     let external =
@@ -57,9 +57,9 @@ fn assert_refused_everywhere(workshop: &Workshop, file: &str, column: &str, part
         &["sql", "-c", &select],
         &["sql", "-c", &external],
     ] {
-        let ended: Ended = workshop.throng(arguments);
+        let ended: Ended = sandbox.throng(arguments);
         assert_eq!(ended.code, Some(65), "{arguments:?}: {ended:?}");
-        assert_says(&ended.stderr, parts);
+        assert_contains(&ended.stderr, parts);
         assert!(!ended.said().contains("internal error") && !ended.said().contains("panicked"), "{ended:?}");
     }
 }
@@ -93,30 +93,30 @@ fn write_stream(path: &Path, batch: &RecordBatch) {
 
 #[test]
 fn big_endian_streams_are_refused_and_not_read_as_little_endian() {
-    let workshop = Workshop::new();
-    let path = workshop.path("input/people.arrow");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("input/people.arrow");
     write_stream(&path, &table(vec![("age", ages(12)), ("x", ages(12))]));
-    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
-    assert_eq!(workshop.run(&["--output", "out/little"])["rows"], 12);
+    sandbox.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    assert_eq!(sandbox.run(&["--output", "out/little"])["rows"], 12);
     let mut stream = fs::read(&path).unwrap();
     declare_big_endian(&mut stream);
     // Bytes that look like the end of a file do not turn a stream into a file.
     for end in [&b""[..], b"\x10\0\0\0ARROW1"] {
         fs::write(&path, [&stream, end].concat()).unwrap();
-        assert_refused_everywhere(&workshop, "input/people.arrow", "age", &["input/people.arrow", "big-endian"]);
+        assert_refused_everywhere(&sandbox, "input/people.arrow", "age", &["input/people.arrow", "big-endian"]);
     }
 }
 
 #[test]
 fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_asked_for() {
-    let workshop = Workshop::new();
-    let path = workshop.path("input/people.arrow");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("input/people.arrow");
     let rows = table(vec![("age", ages(40)), ("x", ages(40))]);
-    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    sandbox.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
     for write in [write_ipc, write_stream] {
         write(&path, &rows);
-        workshop.run(&["--output", "out/whole"]);
-        fs::remove_dir_all(workshop.path("out/whole")).unwrap();
+        sandbox.run(&["--output", "out/whole"]);
+        fs::remove_dir_all(sandbox.path("out/whole")).unwrap();
         let whole = fs::read(&path).unwrap();
         // The length of the values of both columns is in the footer of a file, and in the last message of a stream.
         let length = body_length(&whole).to_le_bytes();
@@ -126,7 +126,7 @@ fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_a
             damaged[at..at + 8].copy_from_slice(&declared.to_le_bytes());
             fs::write(&path, damaged).unwrap();
             let parts = ["input/people.arrow is damaged", "more data than the file has"];
-            assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+            assert_refused_everywhere(&sandbox, "input/people.arrow", "age", &parts);
         }
         if whole.starts_with(b"ARROW1") {
             // The length of the metadata precedes that of the values.
@@ -134,17 +134,17 @@ fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_a
             damaged[at - 8..at].fill(0);
             fs::write(&path, damaged).unwrap();
             let parts = ["input/people.arrow is damaged", "has no description"];
-            assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+            assert_refused_everywhere(&sandbox, "input/people.arrow", "age", &parts);
         }
     }
 }
 
 #[test]
 fn compressed_arrow_data_that_declares_more_than_it_holds_is_refused_before_memory_is_asked_for() {
-    let workshop = Workshop::new();
-    let path = workshop.path("input/people.arrow");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("input/people.arrow");
     let rows = table(vec![("age", ages(4000)), ("x", ages(4000))]);
-    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    sandbox.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
         for is_file in [true, false] {
             let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
@@ -158,8 +158,8 @@ fn compressed_arrow_data_that_declares_more_than_it_holds_is_refused_before_memo
                 writer.write(&rows).unwrap();
                 writer.finish().unwrap();
             }
-            assert_eq!(workshop.run(&["--output", "out/whole"])["rows"], 4000);
-            fs::remove_dir_all(workshop.path("out/whole")).unwrap();
+            assert_eq!(sandbox.run(&["--output", "out/whole"])["rows"], 4000);
+            fs::remove_dir_all(sandbox.path("out/whole")).unwrap();
             // The decoded length of the values of a column precedes them.
             let whole = fs::read(&path).unwrap();
             let at = whole.windows(8).position(|bytes| bytes == 32_000_i64.to_le_bytes()).unwrap();
@@ -168,7 +168,7 @@ fn compressed_arrow_data_that_declares_more_than_it_holds_is_refused_before_memo
                 damaged[at..at + 8].copy_from_slice(&declared.to_le_bytes());
                 fs::write(&path, damaged).unwrap();
                 let parts = ["input/people.arrow is damaged", "more data than the file has"];
-                assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+                assert_refused_everywhere(&sandbox, "input/people.arrow", "age", &parts);
             }
         }
     }
@@ -191,10 +191,10 @@ fn body_length(bytes: &[u8]) -> i64 {
 #[test]
 fn times_beyond_milliseconds_are_refused_and_never_become_null() {
     let largest = i64::MAX / 1000;
-    let workshop =
+    let sandbox =
         beside_age("seen", Arc::new(TimestampSecondArray::from(vec![Some(largest), None, Some(1), Some(-1)])));
-    workshop.run(&[]);
-    let released = read(&workshop.release());
+    sandbox.run(&[]);
+    let released = read(&sandbox.release());
     let seen = released.column_by_name("seen").unwrap().as_primitive::<TimestampMillisecondType>();
     let mut values: Vec<Option<i64>> = seen.iter().collect();
     values.sort_unstable();
@@ -205,7 +205,7 @@ fn times_beyond_milliseconds_are_refused_and_never_become_null() {
         Arc::new(Time32SecondArray::from(vec![1, 2, 3, i32::MAX])),
     ] {
         let message = beside_age("seen", column).run_refused(65, &[]);
-        assert_says(&message, &["column `seen`", "values that a release can't hold"]);
+        assert_contains(&message, &["column `seen`", "values that a release can't hold"]);
     }
 }
 
@@ -214,7 +214,7 @@ fn decimals_with_more_digits_than_their_type_are_refused() {
     let money =
         Decimal128Array::from(vec![1, 99_999, 100_000, 10_i128.pow(30)]).with_precision_and_scale(5, 2).unwrap();
     let message = beside_age("money", Arc::new(money.clone())).run_refused(65, &[]);
-    assert_says(&message, &["column `money` is Decimal128(5, 2)", "values that a release can't hold"]);
+    assert_contains(&message, &["column `money` is Decimal128(5, 2)", "values that a release can't hold"]);
     assert_eq!(beside_age("money", Arc::new(money.slice(0, 2))).run(&[])["rows"], 2);
 }
 
@@ -229,9 +229,9 @@ fn run_end_encoded_columns_are_carried() {
         Arc::new(Decimal128Array::from(vec![1, 2, 3]).with_precision_and_scale(5, 2).unwrap()),
     ];
     for values in values {
-        let workshop = beside_age("other", runs(&values));
-        workshop.run(&[]);
-        let released = read(&workshop.release());
+        let sandbox = beside_age("other", runs(&values));
+        sandbox.run(&[]);
+        let released = read(&sandbox.release());
         let mut found = texts(released.column_by_name("other").unwrap());
         let at = |run: usize, rows: usize| vec![texts(&values)[run].clone(); rows];
         let mut expected = [at(0, 3), at(1, 5), at(2, 4)].concat();
@@ -246,12 +246,12 @@ fn run_end_encoded_columns_of_other_roles_are_released_or_refused_by_name() {
     let values = Int64Array::from(vec![7, 8, 9]);
     let runs = RunArray::<Int32Type>::try_new(&Int32Array::from(vec![3, 8, 12]), &values).unwrap();
     for role in ["quasi", "sensitive"] {
-        let workshop = beside_age("other", Arc::new(runs.clone()));
-        workshop.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"{role}\"\n"));
-        let ended = workshop.throng(&["run", "policy.toml"]);
+        let sandbox = beside_age("other", Arc::new(runs.clone()));
+        sandbox.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"{role}\"\n"));
+        let ended = sandbox.throng(&["run", "policy.toml"]);
         if ended.code != Some(0) {
             assert!(matches!(ended.code, Some(65 | 78)), "{ended:?}");
-            assert_says(&ended.stderr, &["other"]);
+            assert_contains(&ended.stderr, &["other"]);
         }
     }
 }
@@ -260,12 +260,12 @@ fn run_end_encoded_columns_of_other_roles_are_released_or_refused_by_name() {
 fn columns_that_can_not_be_carried_are_refused_by_name() {
     let nothing = FixedSizeBinaryArray::try_new_with_len(0, Buffer::from_vec(Vec::<u8>::new()), None, 12).unwrap();
     let message = beside_age("other", Arc::new(nothing)).run_refused(78, &[]);
-    assert_says(&message, &["column `other` is FixedSizeBinary(0)", "identifier"]);
+    assert_contains(&message, &["column `other` is FixedSizeBinary(0)", "identifier"]);
     let item = Arc::new(Field::new_list_field(DataType::Int32, true));
     let valid = NullBuffer::new_valid(12);
     let nothing = FixedSizeListArray::new(item, 0, Arc::new(Int32Array::from(Vec::<i32>::new())), Some(valid));
     let message = beside_age("other", Arc::new(nothing)).run_refused(78, &[]);
-    assert_says(&message, &["column `other` is FixedSizeList(0", "identifier"]);
+    assert_contains(&message, &["column `other` is FixedSizeList(0", "identifier"]);
 }
 
 /// Four texts, all except the first with a length of -1. The decoder adds it to an offset and slices out of bounds.
@@ -296,11 +296,11 @@ fn write_negative_lengths(path: &Path) {
 
 #[test]
 fn a_panic_of_a_decoder_is_a_fault_of_the_file_in_every_command() {
-    let workshop = Workshop::new();
-    write_negative_lengths(&workshop.path("input/people.parquet"));
-    workshop.policy(2, 1, "[columns]\nage.role = \"insensitive\"\ncity.role = \"quasi\"\n");
+    let sandbox = Sandbox::new();
+    write_negative_lengths(&sandbox.path("input/people.parquet"));
+    sandbox.policy(2, 1, "[columns]\nage.role = \"insensitive\"\ncity.role = \"quasi\"\n");
     let parts = ["input/people.parquet is not readable: it is damaged", "write the file again"];
-    assert_refused_everywhere(&workshop, "input/people.parquet", "city", &parts);
+    assert_refused_everywhere(&sandbox, "input/people.parquet", "city", &parts);
 }
 
 /// Writes `age` in three row groups, of which one has no rows, beside these columns of other types.
@@ -322,32 +322,32 @@ fn write_groups(path: &Path, others: Vec<Type>) {
 
 #[test]
 fn a_row_group_without_rows_is_read_as_such() {
-    let workshop = Workshop::new();
-    write_groups(&workshop.path("input/people.parquet"), vec![]);
-    workshop.policy(2, 1, AGE);
-    assert_eq!(workshop.run(&[])["rows"], 6);
+    let sandbox = Sandbox::new();
+    write_groups(&sandbox.path("input/people.parquet"), vec![]);
+    sandbox.policy(2, 1, AGE);
+    assert_eq!(sandbox.run(&[])["rows"], 6);
     for arguments in [
         &["init", "input/", "-o", "drafted.toml"][..],
         &["risk", "input/", "--quasi", "age"],
         &["verify", "input/", "--quasi", "age", "--k", "3"],
         &["sql", "-c", "SELECT age, count(*) FROM 'input/' GROUP BY age ORDER BY age"],
     ] {
-        let ended = workshop.throng(arguments);
+        let ended = sandbox.throng(arguments);
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
     }
 }
 
 #[test]
 fn a_group_without_fields_is_refused_by_name() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let nothing = Type::group_type_builder("nothing").with_repetition(Repetition::OPTIONAL).build().unwrap();
-    write_groups(&workshop.path("input/people.parquet"), vec![nothing]);
-    workshop.policy(2, 1, &format!("[columns]\ndefault = \"drop\"\n{AGE}"));
+    write_groups(&sandbox.path("input/people.parquet"), vec![nothing]);
+    sandbox.policy(2, 1, &format!("[columns]\ndefault = \"drop\"\n{AGE}"));
     let parts = ["people.parquet has a column `nothing`", "without fields"];
-    assert_says(&workshop.run_refused(65, &[]), &parts);
-    let ended = workshop.throng(&["sql", "-c", "SELECT * FROM 'input/'"]);
+    assert_contains(&sandbox.run_refused(65, &[]), &parts);
+    let ended = sandbox.throng(&["sql", "-c", "SELECT * FROM 'input/'"]);
     assert_eq!(ended.code, Some(65), "{ended:?}");
-    assert_says(&ended.stderr, &parts);
+    assert_contains(&ended.stderr, &parts);
 }
 
 /// Repeated fields without an annotation are lists, as the format specifies.
@@ -355,8 +355,8 @@ fn a_group_without_fields_is_refused_by_name() {
 fn repeated_fields_without_an_annotation_are_lists() {
     let schema =
         "message people { required int64 age; repeated int64 visits; required group home { required int64 house; } }";
-    let workshop = Workshop::new();
-    let file = File::create(workshop.path("input/people.parquet")).unwrap();
+    let sandbox = Sandbox::new();
+    let file = File::create(sandbox.path("input/people.parquet")).unwrap();
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
@@ -373,9 +373,9 @@ fn repeated_fields_without_an_annotation_are_lists() {
     write(&[3, 4, 5, 6], false);
     group.close().unwrap();
     writer.close().unwrap();
-    workshop.policy(2, 1, &format!("{AGE}[columns]\nvisits.role = \"insensitive\"\nhome.role = \"insensitive\"\n"));
-    workshop.run(&[]);
-    let released = read(&workshop.release());
+    sandbox.policy(2, 1, &format!("{AGE}[columns]\nvisits.role = \"insensitive\"\nhome.role = \"insensitive\"\n"));
+    sandbox.run(&[]);
+    let released = read(&sandbox.release());
     let mut visits = texts(released.column_by_name("visits").unwrap());
     visits.sort();
     assert_eq!(visits, ["[5, 6]", "[7]", "[]", "[]"].map(|visits| Some(visits.to_owned())));
@@ -386,9 +386,9 @@ fn repeated_fields_without_an_annotation_are_lists() {
 fn arrow_files_of_the_version_before_are_read() {
     let rows = table(vec![("age", ages(12)), ("other", ages(12))]);
     let version = IpcWriteOptions::try_new(8, false, MetadataVersion::V4).unwrap();
-    let workshop = Workshop::new();
-    workshop.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"insensitive\"\n"));
-    let path = workshop.path("input/people.arrow");
+    let sandbox = Sandbox::new();
+    sandbox.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"insensitive\"\n"));
+    let path = sandbox.path("input/people.arrow");
     for is_stream in [false, true] {
         let file = File::create(&path).unwrap();
         if is_stream {
@@ -400,8 +400,8 @@ fn arrow_files_of_the_version_before_are_read() {
             writer.write(&rows).unwrap();
             writer.finish().unwrap();
         }
-        workshop.run(&["--overwrite"]);
-        let others = texts(read(&workshop.release()).column_by_name("other").unwrap());
+        sandbox.run(&["--overwrite"]);
+        let others = texts(read(&sandbox.release()).column_by_name("other").unwrap());
         let others: BTreeSet<Option<String>> = others.into_iter().collect();
         assert_eq!(others, (0..12).map(|other| Some(other.to_string())).collect());
     }
@@ -416,8 +416,8 @@ fn arrow_files_of_the_version_before_are_read() {
     assert_eq!(file[footer + place..][..2], [3, 0]);
     file[footer + place] = 4;
     fs::write(&path, file).unwrap();
-    fs::remove_dir_all(workshop.release()).unwrap();
-    assert_refused_everywhere(&workshop, "input/people.arrow", "age", &["input/people.arrow", "different versions"]);
+    fs::remove_dir_all(sandbox.release()).unwrap();
+    assert_refused_everywhere(&sandbox, "input/people.arrow", "age", &["input/people.arrow", "different versions"]);
 }
 
 /// Returns the footer of an Arrow file.

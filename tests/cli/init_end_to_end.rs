@@ -12,7 +12,7 @@ use arrow::array::{
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use crate::release_files::{Rows, multiset, read, read_file};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table, write_parquet};
 
 /// Roles in a policy, parsed line by line without any code of Throng.
@@ -60,26 +60,26 @@ fn answered(draft: &str) -> (String, Vec<usize>) {
 }
 
 /// Runs the three commands on a table.
-fn released(workshop: &Workshop, data: &str, more: &[&str]) -> Roles {
-    let drafted = workshop.throng(&["init", data, "-o", "policy.toml"]).done();
-    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+fn released(sandbox: &Sandbox, data: &str, more: &[&str]) -> Roles {
+    let drafted = sandbox.throng(&["init", data, "-o", "policy.toml"]).done();
+    let draft = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     let (policy, questions) = answered(&draft);
     assert_eq!(drafted["questions"], questions.len(), "{draft}");
 
     // No command runs before every question is answered, and each is listed with its line.
     for command in ["check", "run"] {
-        let message = workshop.throng(&[command, "policy.toml"]).refused(78);
+        let message = sandbox.throng(&[command, "policy.toml"]).refused(78);
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), questions.len(), "{message}");
         for (line, told) in questions.iter().zip(lines) {
             assert!(told.starts_with(&format!("policy.toml:{line}:")) && told.contains("open question"), "{told}");
         }
     }
-    assert!(!workshop.path("released").exists());
+    assert!(!sandbox.path("released").exists());
 
-    workshop.write("policy.toml", &policy);
-    assert_eq!(workshop.throng(&["check", "policy.toml"]).done()["outcome"], "feasible");
-    let outcome = workshop.throng(&[&["run", "policy.toml"], more].concat()).done();
+    sandbox.write("policy.toml", &policy);
+    assert_eq!(sandbox.throng(&["check", "policy.toml"]).done()["outcome"], "feasible");
+    let outcome = sandbox.throng(&[&["run", "policy.toml"], more].concat()).done();
     assert_eq!(outcome["satisfied"], true);
 
     // Every column of the draft has its reason and its profile.
@@ -91,8 +91,8 @@ fn released(workshop: &Workshop, data: &str, more: &[&str]) -> Roles {
 }
 
 /// Counts the release of `data` independently, and verifies it.
-fn counted(workshop: &Workshop, data: &Path, name: &str, roles: &Roles) {
-    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+fn counted(sandbox: &Sandbox, data: &Path, name: &str, roles: &Roles) {
+    let policy = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     let setting = |field: &str| {
         let line = policy.lines().find(|line| line.starts_with(field)).unwrap();
         line[field.len()..].trim_matches('"').to_owned()
@@ -104,7 +104,7 @@ fn counted(workshop: &Workshop, data: &Path, name: &str, roles: &Roles) {
     };
     let p: u64 = setting("p = ").parse().unwrap();
     let (quasi, sensitive) = (roles.named("quasi"), roles.named("sensitive"));
-    let folder = workshop.path("released").join(name);
+    let folder = sandbox.path("released").join(name);
     let (released, original) = (Rows::of(&read(&folder)), rows_of(data));
     // Numbers and dates are drafted as bounds, two columns each.
     let bounds = |name: &&str| match released.names().contains(name) {
@@ -126,7 +126,7 @@ fn counted(workshop: &Workshop, data: &Path, name: &str, roles: &Roles) {
     }
     assert_eq!(roles.0.len(), original.names().len());
     let verify = ["verify", folder.to_str().unwrap(), "--policy", "policy.toml"];
-    assert_eq!(workshop.throng(&verify).done()["outcome"], "verified");
+    assert_eq!(sandbox.throng(&verify).done()["outcome"], "verified");
 }
 
 fn rows_of(file: &Path) -> Rows {
@@ -134,17 +134,17 @@ fn rows_of(file: &Path) -> Rows {
     Rows::of(&arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap())
 }
 
-fn whole(batch: &RecordBatch, name: &str) -> (Workshop, Roles) {
-    let workshop = Workshop::new();
+fn whole(batch: &RecordBatch, name: &str) -> (Sandbox, Roles) {
+    let sandbox = Sandbox::new();
     let data = format!("input/{name}.parquet");
-    write_parquet(&workshop.path(&data), batch);
-    let roles = released(&workshop, &data, &[]);
-    counted(&workshop, &workshop.path(&data), name, &roles);
-    (workshop, roles)
+    write_parquet(&sandbox.path(&data), batch);
+    let roles = released(&sandbox, &data, &[]);
+    counted(&sandbox, &sandbox.path(&data), name, &roles);
+    (sandbox, roles)
 }
 
-fn assert_not_said(workshop: &Workshop, values: &[&str]) {
-    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+fn assert_not_said(sandbox: &Sandbox, values: &[&str]) {
+    let policy = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     for value in values {
         assert!(!policy.contains(value), "{value} is in the draft:\n{policy}");
     }
@@ -187,7 +187,7 @@ fn hospital() -> RecordBatch {
 
 #[test]
 fn discharges_of_a_hospital() {
-    let (workshop, roles) = whole(&hospital(), "discharges");
+    let (sandbox, roles) = whole(&hospital(), "discharges");
     assert_eq!(roles.named("sensitive"), ["diagnosis", "total_charges"]);
     for dropped in ["mrn", "patientName", "remarks", "analyte"] {
         assert!(roles.named("identifier").contains(&dropped), "{dropped}");
@@ -195,9 +195,12 @@ fn discharges_of_a_hospital() {
     for quasi in ["age", "sex", "race", "zip", "admission_date", "discharge_date"] {
         assert!(roles.named("quasi").contains(&quasi), "{quasi}");
     }
-    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    assert_says(&draft, &["mask = \"right\"", "date = [\"month\", \"quarter\", \"year\"]", "release = \"set\"", "NaN"]);
-    assert_not_said(&workshop, &["Zabriskie", "Martian", "malady", "03500", "said 1", "88000", "2022-", "4450000"]);
+    let draft = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    assert_contains(
+        &draft,
+        &["mask = \"right\"", "date = [\"month\", \"quarter\", \"year\"]", "release = \"set\"", "NaN"],
+    );
+    assert_not_said(&sandbox, &["Zabriskie", "Martian", "malady", "03500", "said 1", "88000", "2022-", "4450000"]);
 }
 
 /// Visits of patients: a day twice, postal codes with a space, codes that are numbers, and lists.
@@ -229,24 +232,24 @@ fn visits() -> RecordBatch {
 
 #[test]
 fn visits_of_patients() {
-    let (workshop, roles) = whole(&visits(), "visits");
+    let (sandbox, roles) = whole(&visits(), "visits");
     assert_eq!(roles.named("sensitive"), ["illness", "diagnoses"]);
-    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap().replace("\n#", "");
+    let draft = fs::read_to_string(sandbox.path("policy.toml")).unwrap().replace("\n#", "");
     let column = |name: &str| {
         let from = draft.find(&format!("[columns.\"{name}\"]")).unwrap();
         draft[from..].split("\n\n").next().unwrap().to_owned()
     };
-    assert_says(&column("postcode"), &["mask = \"right\""]);
-    assert_says(
+    assert_contains(&column("postcode"), &["mask = \"right\""]);
+    assert_contains(
         &column("town"),
         &["from the value to coarser and coarser groups (`value;group;*`)", "throng hierarchy check"],
     );
-    assert_says(&column("admitted_at"), &["It has the day of `visit_date` in every row"]);
+    assert_contains(&column("admitted_at"), &["It has the day of `visit_date` in every row"]);
     assert!(!column("discharge_date").contains("It has the day of"), "{draft}");
-    assert_says(&column("citizenship"), &["codes and no amounts, take release = \"set\""]);
-    assert_says(&column("origin"), &["Suggested: quasi, with release = \"set\""]);
-    assert_says(&column("diagnoses"), &["p counts the elements", "Suggested: sensitive."]);
-    assert_says(
+    assert_contains(&column("citizenship"), &["codes and no amounts, take release = \"set\""]);
+    assert_contains(&column("origin"), &["Suggested: quasi, with release = \"set\""]);
+    assert_contains(&column("diagnoses"), &["p counts the elements", "Suggested: sensitive."]);
+    assert_contains(
         &draft,
         &[
             "Without any one of these columns that is nearly the same",
@@ -255,7 +258,7 @@ fn visits_of_patients() {
         ],
     );
     assert!(!draft.contains("falls by 0 %") && !draft.contains("Utf8"), "{draft}");
-    assert_not_said(&workshop, &["EH", "Town", "kind", "elsewhere", "70000", "2023-", "2024-"]);
+    assert_not_said(&sandbox, &["EH", "Town", "kind", "elsewhere", "70000", "2023-", "2024-"]);
 }
 
 #[test]
@@ -265,13 +268,13 @@ fn many_quasi_identifiers_are_said_to_be_many() {
     };
     let names = ["age", "year", "month", "day", "region", "county", "district", "city", "grade", "office"];
     let drafted = |count: usize| {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         let columns = names.iter().take(count).enumerate().map(|(place, name)| (*name, column(place)));
-        write_parquet(&workshop.path("t.parquet"), &table(columns.collect()));
-        workshop.throng(&["init", "t.parquet", "-o", "policy.toml"]).done();
-        fs::read_to_string(workshop.path("policy.toml")).unwrap().replace("\n#", "")
+        write_parquet(&sandbox.path("t.parquet"), &table(columns.collect()));
+        sandbox.throng(&["init", "t.parquet", "-o", "policy.toml"]).done();
+        fs::read_to_string(sandbox.path("policy.toml")).unwrap().replace("\n#", "")
     };
-    assert_says(&drafted(10), &["10 columns that are or may be quasi-identifiers are many"]);
+    assert_contains(&drafted(10), &["10 columns that are or may be quasi-identifiers are many"]);
     assert!(!drafted(9).contains("are many"));
 }
 
@@ -303,18 +306,18 @@ fn staff() -> RecordBatch {
 
 #[test]
 fn the_staff_of_a_company() {
-    let (workshop, roles) = whole(&staff(), "staff");
+    let (sandbox, roles) = whole(&staff(), "staff");
     assert_eq!(roles.named("sensitive"), ["salary", "performance_rating"]);
     for dropped in ["EmployeeNo", "Full Name", "work_email"] {
         assert!(roles.named("identifier").contains(&dropped), "{dropped}");
     }
-    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let draft = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     // A small table gets the smaller preset, and birth dates over forty years get a calendar with decades.
-    assert_says(&draft, &["preset = \"common\"", "\"year\", \"decade\"]"]);
-    assert_says(&draft.replace("\n# ", " "), &["k counts rows and not people"]);
+    assert_contains(&draft, &["preset = \"common\"", "\"year\", \"decade\"]"]);
+    assert_contains(&draft.replace("\n# ", " "), &["k counts rows and not people"]);
     // All rows stay unique without any one column, so the column with the most values comes first.
     assert_eq!(roles.named("quasi")[0], "birthDate");
-    assert_not_said(&workshop, &["Oakenshield", "oaken.example", "Bureau", "Rank 1", "Burg", "E700", "31000", "89500"]);
+    assert_not_said(&sandbox, &["Oakenshield", "oaken.example", "Bureau", "Rank 1", "Burg", "E700", "31000", "89500"]);
 }
 
 fn web_log() -> RecordBatch {
@@ -345,14 +348,14 @@ fn web_log() -> RecordBatch {
 
 #[test]
 fn the_log_of_a_web_site() {
-    let (workshop, roles) = whole(&web_log(), "log");
+    let (sandbox, roles) = whole(&web_log(), "log");
     assert_eq!(roles.named("sensitive"), ["url"]);
     for dropped in ["client", "user_id", "tags"] {
         assert!(roles.named("identifier").contains(&dropped), "{dropped}");
     }
-    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    assert_says(&draft, &["date = [\"day\", \"month\", \"quarter\", \"year\"]", "a list can't be generalized"]);
-    assert_not_said(&workshop, &["10.77", "5550", "/clinic", "Netscape", "Ruritania", "2023-1"]);
+    let draft = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    assert_contains(&draft, &["date = [\"day\", \"month\", \"quarter\", \"year\"]", "a list can't be generalized"]);
+    assert_not_said(&sandbox, &["10.77", "5550", "/clinic", "Netscape", "Ruritania", "2023-1"]);
 }
 
 #[test]
@@ -362,47 +365,47 @@ fn adult_which_init_has_not_seen_either() {
         throng_testkit::skip("the Adult data is not there");
         return;
     }
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let copy = format!("COPY (SELECT * FROM '{source}') TO 'input/adult.parquet'");
-    assert_eq!(workshop.throng(&["sql", "-c", &copy]).code, Some(0));
-    let roles = released(&workshop, "input/adult.parquet", &["--budget", "fast"]);
-    counted(&workshop, &workshop.path("input/adult.parquet"), "adult", &roles);
+    assert_eq!(sandbox.throng(&["sql", "-c", &copy]).code, Some(0));
+    let roles = released(&sandbox, "input/adult.parquet", &["--budget", "fast"]);
+    counted(&sandbox, &sandbox.path("input/adult.parquet"), "adult", &roles);
     assert_eq!(roles.named("sensitive"), ["income"]);
     for quasi in ["age", "sex", "race", "native-country", "marital-status", "occupation"] {
         assert!(roles.named("quasi").contains(&quasi), "{quasi}");
     }
-    assert_not_said(&workshop, &["Bachelors", "Holand", "Exec-managerial", "<=50K"]);
+    assert_not_said(&sandbox, &["Bachelors", "Holand", "Exec-managerial", "<=50K"]);
 }
 
 #[test]
 fn the_same_table_gives_the_same_draft_however_it_is_read() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let batch = staff();
-    write_parquet(&workshop.path("input/staff.parquet"), &batch);
-    workshop.throng(&["init", "input/staff.parquet", "-o", "one.toml", "--threads", "1"]).done();
-    write_parquet(&workshop.path("input/staff.parquet"), &crate::tables::shuffled(&batch, 4));
-    workshop.throng(&["init", "input/staff.parquet", "-o", "two.toml", "--threads", "2"]).done();
-    let text = |name: &str| fs::read_to_string(workshop.path(name)).unwrap();
+    write_parquet(&sandbox.path("input/staff.parquet"), &batch);
+    sandbox.throng(&["init", "input/staff.parquet", "-o", "one.toml", "--threads", "1"]).done();
+    write_parquet(&sandbox.path("input/staff.parquet"), &crate::tables::shuffled(&batch, 4));
+    sandbox.throng(&["init", "input/staff.parquet", "-o", "two.toml", "--threads", "2"]).done();
+    let text = |name: &str| fs::read_to_string(sandbox.path(name)).unwrap();
     assert_eq!(text("one.toml"), text("two.toml"));
 }
 
 #[test]
 fn a_policy_that_is_there_is_not_replaced() {
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("input/staff.parquet"), &staff());
-    workshop.write("policy.toml", "mine");
-    let message = workshop.throng(&["init", "input/"]).refused(78);
-    assert_says(&message, &["policy.toml is already there"]);
-    assert_eq!(fs::read_to_string(workshop.path("policy.toml")).unwrap(), "mine");
-    workshop.throng(&["init", "nowhere/", "-o", "other.toml"]).refused(66);
-    assert!(!workshop.path("other.toml").exists());
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("input/staff.parquet"), &staff());
+    sandbox.write("policy.toml", "mine");
+    let message = sandbox.throng(&["init", "input/"]).refused(78);
+    assert_contains(&message, &["policy.toml is already there"]);
+    assert_eq!(fs::read_to_string(sandbox.path("policy.toml")).unwrap(), "mine");
+    sandbox.throng(&["init", "nowhere/", "-o", "other.toml"]).refused(66);
+    assert!(!sandbox.path("other.toml").exists());
 }
 
 #[test]
 fn a_table_without_rows_is_refused() {
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("input/staff.parquet"), &staff().slice(0, 0));
-    let message = workshop.throng(&["init", "input/staff.parquet"]).refused(65);
-    assert_says(&message, &["no rows"]);
-    assert!(!workshop.path("policy.toml").exists());
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("input/staff.parquet"), &staff().slice(0, 0));
+    let message = sandbox.throng(&["init", "input/staff.parquet"]).refused(65);
+    assert_contains(&message, &["no rows"]);
+    assert!(!sandbox.path("policy.toml").exists());
 }

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::release_files::{data_files, read_file};
-use crate::sandbox::{Ended, Workshop, names};
+use crate::sandbox::{Ended, Sandbox, names};
 
 /// Enough rows that there is time to stop a run.
 const ROWS: &str = "300000";
@@ -45,15 +45,15 @@ fn is_staged(out: &Path) -> bool {
 
 #[test]
 fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_readable() {
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", ROWS, "-o", "input"]).done();
-    let out = workshop.path("out");
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", ROWS, "-o", "input"]).done();
+    let out = sandbox.path("out");
 
     // Signals: while the run reads, and while it has staged files.
     for (name, code) in [("-TERM", 143), ("-INT", 130)] {
         for staged in [false, true] {
             let mut run =
-                workshop.start(&[&RUN[..], &["--metrics-file", "run.prom", "--lineage-file", "run.json"]].concat());
+                sandbox.start(&[&RUN[..], &["--metrics-file", "run.prom", "--lineage-file", "run.json"]].concat());
             wait(&mut run, || if staged { is_staged(&out) } else { !names(&out).is_empty() });
             signal(&run, name);
             let ended = Ended::from(run.wait_with_output().unwrap());
@@ -61,36 +61,36 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
             let json = ended.json();
             assert_eq!((&json["outcome"], &json["exit_code"]), (&"error".into(), &code.into()));
             assert!(json["error"].as_str().unwrap().contains("nothing was published"), "{json}");
-            assert!(workshop.out().is_empty(), "{name} left {:?}", workshop.out());
-            let metrics = fs::read_to_string(workshop.path("run.prom")).unwrap();
+            assert!(sandbox.out().is_empty(), "{name} left {:?}", sandbox.out());
+            let metrics = fs::read_to_string(sandbox.path("run.prom")).unwrap();
             assert!(metrics.contains(&format!("throng_run_exit_code{{policy=\"census\"}} {code}\n")), "{metrics}");
-            let lineage = fs::read_to_string(workshop.path("run.json")).unwrap();
+            let lineage = fs::read_to_string(sandbox.path("run.json")).unwrap();
             assert!(lineage.starts_with("{\"eventType\":\"ABORT\","), "{lineage}");
         }
     }
 
     // Killed: without a chance to clean up, nothing is left that a reader would take for a release.
-    let mut run = workshop.start(&RUN);
+    let mut run = sandbox.start(&RUN);
     wait(&mut run, || is_staged(&out));
     run.kill().unwrap();
     assert_eq!(run.wait().unwrap().code(), None);
-    let left = workshop.out();
+    let left = sandbox.out();
     assert!(left.iter().all(|name| name.starts_with('.')), "{left:?}");
-    assert!(data_files(&out).is_empty() && !workshop.release().exists());
+    assert!(data_files(&out).is_empty() && !sandbox.release().exists());
 
     // The next run succeeds, and removes the orphan.
-    let outcome = workshop.throng(&RUN).done();
+    let outcome = sandbox.throng(&RUN).done();
     assert_eq!(outcome["rows"], 300_000);
-    assert_eq!(workshop.out(), ["release"]);
+    assert_eq!(sandbox.out(), ["release"]);
     let rows: usize =
-        data_files(&workshop.release()).iter().flat_map(|file| read_file(file)).map(|b| b.num_rows()).sum();
+        data_files(&sandbox.release()).iter().flat_map(|file| read_file(file)).map(|b| b.num_rows()).sum();
     assert_eq!(rows, 300_000);
 
     // A release that is being replaced stays until its successor is complete.
-    let before = fs::read(workshop.path("out/release/_throng/manifest.json")).unwrap();
-    let mut run = workshop.start(&[&RUN[..], &["--overwrite", "--seed", "9"]].concat());
+    let before = fs::read(sandbox.path("out/release/_throng/manifest.json")).unwrap();
+    let mut run = sandbox.start(&[&RUN[..], &["--overwrite", "--seed", "9"]].concat());
     wait(&mut run, || names(&out).iter().any(|name| name.starts_with('.')));
     run.kill().unwrap();
     run.wait().unwrap();
-    assert!(fs::read(workshop.path("out/release/_throng/manifest.json")).unwrap() == before);
+    assert!(fs::read(sandbox.path("out/release/_throng/manifest.json")).unwrap() == before);
 }

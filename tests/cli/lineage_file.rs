@@ -5,18 +5,18 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Workshop, names};
+use crate::sandbox::{Sandbox, names};
 use crate::tables::write_parquet;
 
 const FILE: [&str; 2] = ["--lineage-file", "lineage.json"];
 
 const PRODUCER: &str = concat!("urn:throng:", env!("CARGO_PKG_VERSION"));
 
-fn event(workshop: &Workshop) -> Value {
-    let text = fs::read_to_string(workshop.path("lineage.json")).unwrap();
+fn event(sandbox: &Sandbox) -> Value {
+    let text = fs::read_to_string(sandbox.path("lineage.json")).unwrap();
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.ends_with('\n'));
-    let beside = names(&workshop.path(""));
+    let beside = names(&sandbox.path(""));
     assert!(beside.iter().all(|name| !name.contains(".new")), "{beside:?}");
     serde_json::from_str(&text).unwrap()
 }
@@ -28,8 +28,8 @@ fn facet(version: &str, name: &str, content: Value) -> Value {
     facet
 }
 
-fn document(workshop: &Workshop, name: &str) -> Value {
-    serde_json::from_slice(&fs::read(workshop.path("out/release/_throng").join(name)).unwrap()).unwrap()
+fn document(sandbox: &Sandbox, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(sandbox.path("out/release/_throng").join(name)).unwrap()).unwrap()
 }
 
 /// Returns the run id in the UUID format of the standard.
@@ -40,12 +40,12 @@ fn hyphenated(run_id: &str) -> String {
 
 #[test]
 fn a_release_tells_where_each_of_its_columns_comes_from() {
-    let workshop = Workshop::with(&people(300), 4, 2, &COLUMNS.replacen("[columns.age]", AGE, 1));
-    let mut run = workshop.command(&["run", "policy.toml", FILE[0], FILE[1]]);
+    let sandbox = Sandbox::with(&people(300), 4, 2, &COLUMNS.replacen("[columns.age]", AGE, 1));
+    let mut run = sandbox.command(&["run", "policy.toml", FILE[0], FILE[1]]);
     let outcome = run.env("OPENLINEAGE_NAMESPACE", "office").output().unwrap();
     let outcome: Value = serde_json::from_slice(&outcome.stdout).unwrap();
-    let event = event(&workshop);
-    let sidecar = document(&workshop, "metrics.json");
+    let event = event(&sandbox);
+    let sidecar = document(&sandbox, "metrics.json");
 
     assert_eq!(event["eventType"], "COMPLETE");
     assert_eq!(event["producer"], PRODUCER);
@@ -64,7 +64,7 @@ fn a_release_tells_where_each_of_its_columns_comes_from() {
     });
     assert_eq!(event["job"], job);
 
-    let path = |name: &str| workshop.path(name).to_str().unwrap().to_owned();
+    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
     let source = facet("1-0-1", "DatasourceDatasetFacet", json!({ "name": "file", "uri": "file:///" }));
     let fields = |names: &[(&str, &str)]| -> Value {
         let fields: Vec<Value> = names.iter().map(|(name, kind)| json!({ "name": name, "type": kind })).collect();
@@ -176,9 +176,9 @@ fn stand_ins_and_categories_are_told_apart() {
         CATEGORIES,
         1,
     );
-    let workshop = Workshop::with(&people(300), 4, 2, &columns);
-    workshop.run(&FILE);
-    let event = event(&workshop);
+    let sandbox = Sandbox::with(&people(300), 4, 2, &columns);
+    sandbox.run(&FILE);
+    let event = event(&sandbox);
     let fields = &event["outputs"][0]["facets"]["columnLineage"]["fields"];
     let how = |name: &str| {
         let [input] = &fields[name]["inputFields"].as_array().unwrap()[..] else { panic!("{fields}") };
@@ -196,14 +196,14 @@ const CATEGORIES: &str = "[columns.diagnosis]\nrelease = \"both\"\n\
 
 #[test]
 fn several_inputs_are_several_datasets() {
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    fs::create_dir(workshop.path("more")).unwrap();
-    write_parquet(&workshop.path("more/people.parquet"), &people(100));
-    workshop.run(&[&FILE[..], &["--input", "input/*.parquet", "--input", "more/", "--input", "more/"]].concat()[..]);
-    let event = event(&workshop);
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+    fs::create_dir(sandbox.path("more")).unwrap();
+    write_parquet(&sandbox.path("more/people.parquet"), &people(100));
+    sandbox.run(&[&FILE[..], &["--input", "input/*.parquet", "--input", "more/", "--input", "more/"]].concat()[..]);
+    let event = event(&sandbox);
     let inputs = event["inputs"].as_array().unwrap();
     let names: Vec<&str> = inputs.iter().map(|input| input["name"].as_str().unwrap()).collect();
-    let expected = ["input", "more"].map(|name| workshop.path(name).to_str().unwrap().to_owned());
+    let expected = ["input", "more"].map(|name| sandbox.path(name).to_str().unwrap().to_owned());
     assert_eq!(names, expected);
     assert!(inputs.iter().all(|input| input.get("inputFacets").is_none()), "rows of each are not known: {inputs:?}");
     let fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]["age"]["inputFields"].as_array().unwrap();
@@ -212,16 +212,16 @@ fn several_inputs_are_several_datasets() {
 
 #[test]
 fn a_failure_tells_its_message_and_claims_no_release() {
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    let message = workshop.run_refused(3, &[&FILE[..], &["-k", "301"]].concat());
-    let event = event(&workshop);
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+    let message = sandbox.run_refused(3, &[&FILE[..], &["-k", "301"]].concat());
+    let event = event(&sandbox);
     assert_eq!(event["eventType"], "FAIL");
     let error = json!({ "message": message, "programmingLanguage": "Rust" });
     assert_eq!(event["run"]["facets"]["errorMessage"], facet("1-0-1", "ErrorMessageRunFacet", error));
     assert_eq!(event["inputs"][0]["facets"]["schema"]["fields"][1]["name"], "name");
     assert!(event["inputs"][0].get("inputFacets").is_none());
     let output = &event["outputs"][0];
-    assert_eq!(output["name"], workshop.release().to_str().unwrap());
+    assert_eq!(output["name"], sandbox.release().to_str().unwrap());
     let facets: Vec<&String> = output["facets"].as_object().unwrap().keys().collect();
     assert_eq!(facets, ["dataSource"]);
     assert!(output.get("outputFacets").is_none());
@@ -229,24 +229,24 @@ fn a_failure_tells_its_message_and_claims_no_release() {
 
 #[test]
 fn a_policy_that_can_not_be_read_is_a_failure_without_datasets() {
-    let workshop = Workshop::new();
-    workshop.write("policy.toml", "version = 1\n");
-    workshop.run_refused(78, &FILE);
-    let event = event(&workshop);
+    let sandbox = Sandbox::new();
+    sandbox.write("policy.toml", "version = 1\n");
+    sandbox.run_refused(78, &FILE);
+    let event = event(&sandbox);
     assert_eq!((&event["eventType"], &event["job"]["name"]), (&"FAIL".into(), &"policy".into()));
     assert_eq!((&event["inputs"], &event["outputs"]), (&json!([]), &json!([])));
 }
 
 #[test]
 fn neither_metrics_nor_lineage_hold_a_value() {
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
     // A tree in the policy would name the values of a column; this one has to be derived from the data.
-    workshop.policy(4, 2, &COLUMNS.lines().filter(|line| !line.contains("tree =")).collect::<Vec<_>>().join("\n"));
+    sandbox.policy(4, 2, &COLUMNS.lines().filter(|line| !line.contains("tree =")).collect::<Vec<_>>().join("\n"));
     let files = ["--metrics-file", "run.prom", "--lineage-file", "lineage.json"];
     for (code, more) in [(0, vec![]), (3, vec!["-p", "6", "-k", "6", "--overwrite"])] {
-        assert_eq!(workshop.throng(&[&["run", "policy.toml"], &files[..], &more].concat()).code, Some(code));
+        assert_eq!(sandbox.throng(&[&["run", "policy.toml"], &files[..], &more].concat()).code, Some(code));
         for file in ["run.prom", "lineage.json"] {
-            let text = fs::read_to_string(workshop.path(file)).unwrap();
+            let text = fs::read_to_string(sandbox.path(file)).unwrap();
             for value in ["person 0", "1000007", "France", "Kenya", "Female", "A100", "hepatitis", "fracture"] {
                 assert!(!text.contains(value), "`{value}` is told: {text}");
             }

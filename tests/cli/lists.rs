@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, Int64Type};
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, data_files, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, table, write_parquet};
 
 /// The fixture table with stays: lists of diagnoses, lists of numbers, and a patient with about three rows.
@@ -124,16 +124,16 @@ fn worst(release: &RecordBatch, column: &str, unit: &dyn Fn(usize) -> usize) -> 
 
 #[test]
 fn lists_count_by_their_elements() {
-    let workshop = Workshop::with(&stays(500), 5, 3, &format!("{COLUMNS}{LISTS}"));
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&stays(500), 5, 3, &format!("{COLUMNS}{LISTS}"));
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     assert_eq!(release.num_rows(), 500);
     let (p, share) = worst(&release, "diagnoses", &|row| row);
     assert!(p >= 3 && share <= 0.75, "{p} {share}");
     assert!(worst(&release, "doses", &|row| row).0 >= 2);
-    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
     let metrics: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap()).unwrap();
     let models: Vec<&str> = metrics["privacy"]["requirements"]
         .as_array()
         .unwrap()
@@ -147,24 +147,24 @@ fn lists_count_by_their_elements() {
 
     // The same release under stricter promises.
     for (promised, stricter) in [("max_share = 0.75", "max_share = 0.3"), ("max_share = 0.75", "p = 5")] {
-        workshop.policy(5, 3, &format!("{COLUMNS}{}", LISTS.replace(promised, stricter)));
-        let refused = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+        sandbox.policy(5, 3, &format!("{COLUMNS}{}", LISTS.replace(promised, stricter)));
+        let refused = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]);
         assert_eq!(refused.code, Some(4), "{refused:?}");
     }
 }
 
 #[test]
 fn a_doctored_list_is_refused() {
-    let workshop = Workshop::with(&stays(300), 5, 2, &format!("{COLUMNS}{LISTS}"));
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&stays(300), 5, 2, &format!("{COLUMNS}{LISTS}"));
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     let verified = || {
         let arguments =
             ["verify", "doctored", "-k", "5", "-p", "2", "--quasi", "age,sex,country,zip", "--sensitive", "diagnoses"];
-        workshop.throng(&arguments).code
+        sandbox.throng(&arguments).code
     };
-    std::fs::create_dir_all(workshop.path("doctored")).unwrap();
-    let write = |release: &RecordBatch| write_parquet(&workshop.path("doctored/part-0.parquet"), release);
+    std::fs::create_dir_all(sandbox.path("doctored")).unwrap();
+    let write = |release: &RecordBatch| write_parquet(&sandbox.path("doctored/part-0.parquet"), release);
     write(&release);
     assert_eq!(verified(), Some(0));
     // Every row of the first class gets the list of its first row that has one, with a different list for one row: an element that
@@ -180,16 +180,16 @@ fn a_doctored_list_is_refused() {
     columns[place] = same;
     write(&RecordBatch::try_new(release.schema(), columns).unwrap());
     assert_eq!(verified(), Some(4));
-    assert!(!data_files(&workshop.release()).is_empty());
+    assert!(!data_files(&sandbox.release()).is_empty());
 }
 
 #[test]
 fn lists_of_units_count_by_what_each_unit_carries() {
     let input = stays(500);
     let with_unit = format!("unit = \"patient\"\n{COLUMNS}{LISTS}");
-    let workshop = Workshop::with(&input, 4, 3, &with_unit);
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&input, 4, 3, &with_unit);
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     let original = Rows::of(&input.project(&[0, input.schema().index_of("patient").unwrap()]).unwrap());
     let patients: HashMap<&str, usize> = original
         .column("row")
@@ -206,16 +206,16 @@ fn lists_of_units_count_by_what_each_unit_carries() {
 
 #[test]
 fn a_check_tells_the_highest_p_of_lists() {
-    let workshop = Workshop::with(
+    let sandbox = Sandbox::with(
         &stays(300),
         9,
         9,
         &format!("{COLUMNS}{LISTS}")
             .replace("role = \"sensitive\"\n[columns.hours]", "role = \"sensitive\"\np = 2\n[columns.hours]"),
     );
-    let refused = workshop.throng(&["check", "policy.toml"]);
+    let refused = sandbox.throng(&["check", "policy.toml"]);
     // There are eight diagnoses.
-    assert_says(&refused.refused(3), &["`diagnoses`", "list p-sensitivity"]);
+    assert_contains(&refused.refused(3), &["`diagnoses`", "list p-sensitivity"]);
     let found = refused.json();
     let of =
         |name: &str| found["sensitive"].as_array().unwrap().iter().find(|one| one["column"] == name).unwrap().clone();
@@ -228,7 +228,7 @@ fn a_check_tells_the_highest_p_of_lists() {
 
 #[test]
 fn requirements_without_a_meaning_for_lists_are_named() {
-    let workshop = Workshop::with(&stays(60), 3, 2, &format!("{COLUMNS}{LISTS}"));
+    let sandbox = Sandbox::with(&stays(60), 3, 2, &format!("{COLUMNS}{LISTS}"));
     for (field, value) in [
         ("t", "0.2"),
         ("entropy_l", "2"),
@@ -238,8 +238,8 @@ fn requirements_without_a_meaning_for_lists_are_named() {
         ("weight", "2"),
         ("categories", "[[\"a\"], [\"b\"]]"),
     ] {
-        workshop.policy(3, 2, &format!("{COLUMNS}{}", LISTS.replace("p = 2", &format!("{field} = {value}"))));
-        let message = workshop.throng(&["check", "policy.toml"]).refused(78);
-        assert_says(&message, &[&format!("columns.doses.{field}"), "has no meaning for a column of lists"]);
+        sandbox.policy(3, 2, &format!("{COLUMNS}{}", LISTS.replace("p = 2", &format!("{field} = {value}"))));
+        let message = sandbox.throng(&["check", "policy.toml"]).refused(78);
+        assert_contains(&message, &[&format!("columns.doses.{field}"), "has no meaning for a column of lists"]);
     }
 }

@@ -11,7 +11,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table, write_parquet};
 
 const COLUMNS: &str = "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n";
@@ -24,45 +24,45 @@ fn ill(rows: usize, illnesses: &[&str]) -> RecordBatch {
 
 #[test]
 fn spellings_of_one_illness_are_one_value() {
-    let workshop = Workshop::with(&ill(90, &["HIV", "HIV ", "hiv"]), 3, 2, COLUMNS);
-    let message = workshop.run_refused(3, &[]);
-    assert_says(&message, &["`illness` has 1 distinct value,", "p = 2", "the highest p that works for it is 1"]);
+    let sandbox = Sandbox::with(&ill(90, &["HIV", "HIV ", "hiv"]), 3, 2, COLUMNS);
+    let message = sandbox.run_refused(3, &[]);
+    assert_contains(&message, &["`illness` has 1 distinct value,", "p = 2", "the highest p that works for it is 1"]);
     for (illnesses, p) in [(["HIV", ""], 2), (["HIV", " \u{200b}"], 2), (["caf\u{e9}", "cafe\u{301}"], 2)] {
-        Workshop::with(&ill(90, &illnesses), 3, p, COLUMNS).run_refused(3, &[]);
+        Sandbox::with(&ill(90, &illnesses), 3, p, COLUMNS).run_refused(3, &[]);
     }
     let distinct = "[columns]\nage.role = \"quasi\"\nillness = { role = \"sensitive\", look_alikes = \"distinct\" }\n";
-    let workshop = Workshop::with(&ill(90, &["HIV", "HIV ", "hiv"]), 3, 3, distinct);
-    workshop.run(&[]);
-    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
+    let sandbox = Sandbox::with(&ill(90, &["HIV", "HIV ", "hiv"]), 3, 3, distinct);
+    sandbox.run(&[]);
+    assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
 }
 
 #[test]
 fn check_counts_look_alikes_and_names_none() {
-    let workshop = Workshop::with(&ill(90, &["Gout", "gout ", "Asthma", "", "asthma"]), 3, 2, COLUMNS);
-    let ended = workshop.throng(&["check", "policy.toml"]);
-    assert_says(
+    let sandbox = Sandbox::with(&ill(90, &["Gout", "gout ", "Asthma", "", "asthma"]), 3, 2, COLUMNS);
+    let ended = sandbox.throng(&["check", "policy.toml"]);
+    assert_contains(
         &ended.stderr,
         &["sensitive `illness`: 4 texts look like 2 values, and 1 text stands for no value", "2 distinct values"],
     );
     assert!(!ended.said().to_lowercase().contains("gout"), "a value is shown: {ended:?}");
-    let clean = Workshop::with(&ill(90, &["Gout", "Asthma"]), 3, 2, COLUMNS).throng(&["check", "policy.toml"]);
+    let clean = Sandbox::with(&ill(90, &["Gout", "Asthma"]), 3, 2, COLUMNS).throng(&["check", "policy.toml"]);
     assert!(!clean.stderr.contains("look like"), "{}", clean.stderr);
 }
 
 #[test]
 fn listed_values_never_count() {
     let missing = "[columns]\nage.role = \"quasi\"\nillness = { role = \"sensitive\", missing = [\"?\", \"n/a\"] }\n";
-    Workshop::with(&ill(90, &["HIV", "?", "N/A"]), 3, 2, missing).run_refused(3, &[]);
-    Workshop::with(&ill(90, &["HIV", "?", "N/A"]), 3, 3, COLUMNS).run(&[]);
-    let workshop = Workshop::with(&ill(90, &["HIV", "?", "flu"]), 3, 2, missing);
-    workshop.run(&[]);
+    Sandbox::with(&ill(90, &["HIV", "?", "N/A"]), 3, 2, missing).run_refused(3, &[]);
+    Sandbox::with(&ill(90, &["HIV", "?", "N/A"]), 3, 3, COLUMNS).run(&[]);
+    let sandbox = Sandbox::with(&ill(90, &["HIV", "?", "flu"]), 3, 2, missing);
+    sandbox.run(&[]);
     // Values are released as they are.
-    let released = Rows::of(&read(&workshop.release()));
+    let released = Rows::of(&read(&sandbox.release()));
     let values: BTreeSet<&str> = released.column("illness").iter().flatten().map(String::as_str).collect();
     assert_eq!(values, BTreeSet::from(["HIV", "?", "flu"]));
     let both = missing.replace("missing", "categories = [[\"a\"], [\"b\"]], missing");
-    let workshop = Workshop::with(&ill(90, &["HIV", "?"]), 3, 2, &both);
-    assert_says(&workshop.run_refused(78, &[]), &["columns.illness.missing", "has no use beside `categories`"]);
+    let sandbox = Sandbox::with(&ill(90, &["HIV", "?"]), 3, 2, &both);
+    assert_contains(&sandbox.run_refused(78, &[]), &["columns.illness.missing", "has no use beside `categories`"]);
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn listed_numbers_never_count() {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..90).map(|row| 20 + row / 7)));
     let input = table(vec![("age", ages), ("illness", codes)]);
     let columns = |more: &str| format!("[columns]\nage.role = \"quasi\"\nillness = {{ role = \"sensitive\"{more} }}\n");
-    Workshop::with(&input, 3, 3, &columns("")).run(&[]);
-    Workshop::with(&input, 3, 2, &columns(", missing = [\"-9\", \"999\"]")).run_refused(3, &[]);
-    let workshop = Workshop::with(&input, 3, 2, &columns(", missing = [\"-9\"], bands = [100]"));
-    workshop.run(&[]);
-    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
-    Workshop::with(&input, 3, 2, &columns(", missing = [\"999\"], bands = [100]")).run_refused(3, &[]);
+    Sandbox::with(&input, 3, 3, &columns("")).run(&[]);
+    Sandbox::with(&input, 3, 2, &columns(", missing = [\"-9\", \"999\"]")).run_refused(3, &[]);
+    let sandbox = Sandbox::with(&input, 3, 2, &columns(", missing = [\"-9\"], bands = [100]"));
+    sandbox.run(&[]);
+    assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
+    Sandbox::with(&input, 3, 2, &columns(", missing = [\"999\"], bands = [100]")).run_refused(3, &[]);
 }
 
 #[test]
@@ -89,9 +89,9 @@ fn every_class_has_p_values_that_a_reader_can_distinguish() {
     let illnesses = strings((0..rows).map(|_| spellings[draws.below(10) as usize]));
     let input = table(vec![("age", ages), ("zip", zips), ("illness", illnesses)]);
     let columns = format!("{COLUMNS}zip = {{ role = \"quasi\", hierarchy = {{ mask = \"right\" }} }}\n");
-    let workshop = Workshop::with(&input, 5, 3, &columns);
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, 5, 3, &columns);
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     let mut classes: HashMap<Vec<&Option<String>>, BTreeSet<String>> = HashMap::new();
     for (tuple, illness) in released.tuples(&["age", "zip"]).into_iter().zip(released.column("illness")) {
         let seen = illness.as_ref().unwrap().replace('\u{a0}', " ").trim().to_lowercase();
@@ -101,16 +101,16 @@ fn every_class_has_p_values_that_a_reader_can_distinguish() {
         }
     }
     assert!(classes.len() > 20 && classes.values().all(|values| values.len() >= 3), "{classes:?}");
-    let metrics = fs::read_to_string(workshop.release().join("_throng/metrics.json")).unwrap();
-    assert_says(&metrics, &["\"look_alikes\": \"merged\""]);
+    let metrics = fs::read_to_string(sandbox.release().join("_throng/metrics.json")).unwrap();
+    assert_contains(&metrics, &["\"look_alikes\": \"merged\""]);
 }
 
 /// Verifies a table of ages and illnesses from outside, and returns the exit code and the message.
 fn verified(batch: &RecordBatch, more: &[&str]) -> (Option<i32>, String) {
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("release.parquet"), batch);
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("release.parquet"), batch);
     let arguments = ["verify", "release.parquet", "--quasi", "age", "-k", "3", "--sensitive", "illness"];
-    let ended = workshop.throng(&[&arguments[..], more].concat());
+    let ended = sandbox.throng(&[&arguments[..], more].concat());
     (ended.code, ended.stderr)
 }
 
@@ -128,9 +128,9 @@ fn verify_refuses_a_release_whose_diversity_is_only_spelled() {
 #[test]
 fn verify_compares_cells_of_csv_as_a_reader_sees_them() {
     let verify = |cells: [&str; 4]| {
-        let workshop = Workshop::new();
-        workshop.write("release.csv", format!("age,illness\n{}", cells.map(|cell| format!("{cell},flu\n")).concat()));
-        workshop.throng(&["verify", "release.csv", "--quasi", "age", "-k", "2"]).code
+        let sandbox = Sandbox::new();
+        sandbox.write("release.csv", format!("age,illness\n{}", cells.map(|cell| format!("{cell},flu\n")).concat()));
+        sandbox.throng(&["verify", "release.csv", "--quasi", "age", "-k", "2"]).code
     };
     assert_eq!(verify(["25", "25", "26", "26"]), Some(0));
     for pair in [["25.0", "25"], ["1e1", "10"], ["25.10", "25.1"], ["-0", "0"], ["true", "TRUE"]] {
@@ -139,36 +139,39 @@ fn verify_compares_cells_of_csv_as_a_reader_sees_them() {
     let large = ["9007199254740993.0", "9007199254740992.0"];
     assert_eq!(verify([large[0], large[1], "1.5", "1.5"]), Some(4));
     // Sensitive numbers are compared by value: two spellings are not diverse.
-    let workshop = Workshop::new();
-    workshop.write("release.csv", "age,illness\n30,25.0\n30,25\n30,2.5e1\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("release.csv", "age,illness\n30,25.0\n30,25\n30,2.5e1\n");
     let arguments = ["verify", "release.csv", "--quasi", "age", "-k", "3", "--sensitive", "illness", "-p", "2"];
-    assert_eq!(workshop.throng(&arguments).code, Some(4));
+    assert_eq!(sandbox.throng(&arguments).code, Some(4));
 }
 
 #[test]
 fn verify_refuses_files_with_metadata_of_unknown_origin() {
     let batch = ill(21, &["flu", "gout"]);
-    let write = |workshop: &Workshop, entries: Vec<KeyValue>| {
-        let file = fs::File::create(workshop.path("release.parquet")).unwrap();
+    let write = |sandbox: &Sandbox, entries: Vec<KeyValue>| {
+        let file = fs::File::create(sandbox.path("release.parquet")).unwrap();
         let properties = WriterProperties::builder().set_key_value_metadata(Some(entries)).build();
         let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
     };
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let arguments = ["verify", "release.parquet", "--quasi", "age", "-k", "3"];
-    write(&workshop, vec![KeyValue::new("pandas".to_owned(), "{}".to_owned())]);
-    assert_eq!(workshop.throng(&arguments).code, Some(0));
-    write(&workshop, vec![KeyValue::new("names".to_owned(), "Jane Doe has HIV".to_owned())]);
-    let ended = workshop.throng(&arguments);
-    assert_says(&ended.refused(4), &["release.parquet has an entry of key-value metadata that no known writer makes"]);
+    write(&sandbox, vec![KeyValue::new("pandas".to_owned(), "{}".to_owned())]);
+    assert_eq!(sandbox.throng(&arguments).code, Some(0));
+    write(&sandbox, vec![KeyValue::new("names".to_owned(), "Jane Doe has HIV".to_owned())]);
+    let ended = sandbox.throng(&arguments);
+    assert_contains(
+        &ended.refused(4),
+        &["release.parquet has an entry of key-value metadata that no known writer makes"],
+    );
     assert!(!ended.said().contains("Jane"), "{ended:?}");
 }
 
 /// The Arrow schema in a file has metadata of its own.
 #[test]
 fn verify_refuses_fields_with_metadata_of_unknown_origin() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let arguments = ["verify", "release.parquet", "--quasi", "age", "-k", "3"];
     let verify = |of_field: &[(&str, &str)], of_schema: &[(&str, &str)]| {
         let map = |pairs: &[(&str, &str)]| -> HashMap<String, String> {
@@ -181,17 +184,17 @@ fn verify_refuses_fields_with_metadata_of_unknown_origin() {
         });
         let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata(map(of_schema));
         let batch = RecordBatch::try_new(Arc::new(schema), plain.columns().to_vec()).unwrap();
-        let file = fs::File::create(workshop.path("release.parquet")).unwrap();
+        let file = fs::File::create(sandbox.path("release.parquet")).unwrap();
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        workshop.throng(&arguments)
+        sandbox.throng(&arguments)
     };
     let ours = [("throng.role", "quasi"), ("throng.form", "interval")];
     assert_eq!(verify(&ours, &[("pandas", "{}")]).code, Some(0));
     let refused = |of_field: &[(&str, &str)], of_schema: &[(&str, &str)]| {
         let ended = verify(of_field, of_schema);
-        assert_says(&ended.refused(4), &["an entry of key-value metadata that no known writer makes"]);
+        assert_contains(&ended.refused(4), &["an entry of key-value metadata that no known writer makes"]);
         assert!(!ended.said().contains("Jane"), "{ended:?}");
     };
     refused(&[("comment", "Jane Doe is 21")], &[]);

@@ -8,25 +8,25 @@ use std::sync::Arc;
 use arrow::array::Int64Array;
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Ended, Workshop, policy_text};
+use crate::sandbox::{Ended, Sandbox, policy_text};
 use crate::tables::{strings, table, write_parquet};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/messages.txt");
 
 /// Returns the text for users, without logs and without the folder of the test.
-fn told(workshop: &Workshop, ended: &Ended) -> String {
+fn told(sandbox: &Sandbox, ended: &Ended) -> String {
     let is_log = |line: &str| line.starts_with("20") && line.contains('Z');
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| !is_log(line)).map(str::trim_end).collect();
-    let folder = workshop.path("").canonicalize().unwrap();
+    let folder = sandbox.path("").canonicalize().unwrap();
     lines.join("\n").replace(folder.to_str().unwrap(), "FOLDER")
 }
 
-fn with(columns: &str) -> Workshop {
-    Workshop::with(&people(50), 3, 1, columns)
+fn with(columns: &str) -> Sandbox {
+    Sandbox::with(&people(50), 3, 1, columns)
 }
 
 /// Returns titles and commands that fail.
-fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
+fn cases() -> Vec<(&'static str, Sandbox, Vec<&'static str>)> {
     let run = || vec!["run", "policy.toml"];
     let mut cases = vec![
         ("an option that is not known", with(COLUMNS), vec!["run", "policy.toml", "--ouput", "x"]),
@@ -51,7 +51,7 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     let bytes = fs::read(cut.path("input/people.parquet")).unwrap();
     cut.write("input/people.parquet", &bytes[..bytes.len() / 2]);
     cases.push(("a file that was cut off", cut, run()));
-    let csv = Workshop::new();
+    let csv = Sandbox::new();
     let lines: String = (0..100_001)
         .map(|row| format!("{},x\n", if row == 100_000 { "old".to_owned() } else { "7".to_owned() }))
         .collect();
@@ -92,7 +92,7 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     std::os::unix::fs::symlink("/dev/full", full.path("full.html")).unwrap();
     let report = vec!["report", "out/release/_throng/metrics.json", "-o", "full.html"];
     cases.push(("a full disk", full, report));
-    let wide = Workshop::new();
+    let wide = Sandbox::new();
     let names = |row: usize| format!("{row:0>200}");
     let ids = Arc::new(Int64Array::from_iter_values(0..300_000));
     write_parquet(
@@ -112,9 +112,9 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
 fn messages_read_as_they_were_written() {
     let mut cases: Vec<(i32, &str, String)> = cases()
         .into_iter()
-        .map(|(title, workshop, arguments)| {
-            let ended = workshop.throng(&arguments);
-            (ended.code.unwrap(), title, told(&workshop, &ended))
+        .map(|(title, sandbox, arguments)| {
+            let ended = sandbox.throng(&arguments);
+            (ended.code.unwrap(), title, told(&sandbox, &ended))
         })
         .collect();
     cases.sort_by_key(|(code, _, _)| *code);

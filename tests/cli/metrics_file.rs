@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::prometheus_parser::Samples;
-use crate::sandbox::{Workshop, assert_says, names};
+use crate::sandbox::{Sandbox, assert_contains, names};
 
 const FILE: [&str; 2] = ["--metrics-file", "metrics/people.prom"];
 
@@ -20,15 +20,15 @@ const ALWAYS: [&str; 6] = [
     "throng_run_success",
 ];
 
-fn workshop(columns: &str) -> Workshop {
-    let workshop = Workshop::with(&people(500), 4, 2, columns);
-    fs::create_dir(workshop.path("metrics")).unwrap();
-    workshop
+fn sandbox(columns: &str) -> Sandbox {
+    let sandbox = Sandbox::with(&people(500), 4, 2, columns);
+    fs::create_dir(sandbox.path("metrics")).unwrap();
+    sandbox
 }
 
-fn samples(workshop: &Workshop) -> Samples {
-    assert_eq!(names(&workshop.path("metrics")), ["people.prom"]);
-    Samples::parse(&fs::read_to_string(workshop.path("metrics/people.prom")).unwrap())
+fn samples(sandbox: &Sandbox) -> Samples {
+    assert_eq!(names(&sandbox.path("metrics")), ["people.prom"]);
+    Samples::parse(&fs::read_to_string(sandbox.path("metrics/people.prom")).unwrap())
 }
 
 fn of_every_run() -> Vec<&'static str> {
@@ -38,10 +38,10 @@ fn of_every_run() -> Vec<&'static str> {
 
 #[test]
 fn a_release_tells_what_its_sidecar_tells() {
-    let workshop = workshop(COLUMNS);
-    workshop.run(&FILE);
-    let found = samples(&workshop);
-    let sidecar = fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    let sandbox = sandbox(COLUMNS);
+    sandbox.run(&FILE);
+    let found = samples(&sandbox);
+    let sidecar = fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let sidecar: Value = serde_json::from_slice(&sidecar).unwrap();
     let told = |name: &str, labels: &[(&str, &str)], expected: &Value| {
         assert!(expected.is_number(), "{name}");
@@ -87,9 +87,9 @@ fn a_release_tells_what_its_sidecar_tells() {
 
 #[test]
 fn failures_tell_their_exit_code_and_nothing_of_the_data() {
-    let workshop = workshop(COLUMNS);
-    workshop.run(&FILE);
-    let success = samples(&workshop).value("throng_run_last_success_timestamp_seconds", &[]).unwrap();
+    let sandbox = sandbox(COLUMNS);
+    sandbox.run(&FILE);
+    let success = samples(&sandbox).value("throng_run_last_success_timestamp_seconds", &[]).unwrap();
 
     // The output exists already; k can't be satisfied; the policy is invalid; there is no input.
     let other = ["--output", "out/other"];
@@ -99,8 +99,8 @@ fn failures_tell_their_exit_code_and_nothing_of_the_data() {
         (78, vec!["-p", "0"]),
         (66, [&other[..], &["--input", "nothing/"]].concat()),
     ] {
-        workshop.throng(&[&["run", "policy.toml"], &FILE[..], &more].concat()).refused(code);
-        let found = samples(&workshop);
+        sandbox.throng(&[&["run", "policy.toml"], &FILE[..], &more].concat()).refused(code);
+        let found = samples(&sandbox);
         assert_eq!(found.value("throng_run_success", &[]), Some(0.0));
         assert_eq!(found.value("throng_run_exit_code", &[]), Some(f64::from(code)));
         assert_eq!(found.value("throng_run_last_success_timestamp_seconds", &[]), Some(success));
@@ -115,29 +115,29 @@ fn failures_tell_their_exit_code_and_nothing_of_the_data() {
 
 #[test]
 fn a_file_that_could_not_be_written_is_refused_before_the_run() {
-    let workshop = workshop(COLUMNS);
+    let sandbox = sandbox(COLUMNS);
     for (flag, place, why) in [
         ("--metrics-file", "nowhere/people.prom", "create it first"),
         ("--metrics-file", "metrics", "is a folder"),
         ("--lineage-file", "nowhere/people.json", "create it first"),
     ] {
-        let message = workshop.run_refused(2, &[flag, place]);
-        assert_says(&message, &[flag, place, why]);
+        let message = sandbox.run_refused(2, &[flag, place]);
+        assert_contains(&message, &[flag, place, why]);
     }
-    assert!(names(&workshop.path("metrics")).is_empty());
+    assert!(names(&sandbox.path("metrics")).is_empty());
 }
 
 /// A name that exceeds the limit of the file system once the temporary name adds to it.
 #[test]
 #[cfg(unix)]
 fn a_release_stands_when_its_metrics_can_not_be_written() {
-    let workshop = workshop(COLUMNS);
+    let sandbox = sandbox(COLUMNS);
     let name = format!("metrics/{}", "m".repeat(250));
-    let ended = workshop.throng(&["run", "policy.toml", "--metrics-file", &name]);
+    let ended = sandbox.throng(&["run", "policy.toml", "--metrics-file", &name]);
     assert!(ended.stderr.contains("could not be written"), "{ended:?}");
     assert_eq!(ended.done()["outcome"], "released");
-    assert!(workshop.release().join("_SUCCESS").exists());
-    assert!(names(&workshop.path("metrics")).is_empty());
+    assert!(sandbox.release().join("_SUCCESS").exists());
+    assert!(names(&sandbox.path("metrics")).is_empty());
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn strange_names_of_columns_are_escaped() {
     let schema = arrow::datatypes::Schema::new(renamed.collect::<Vec<_>>());
     let batch = arrow::array::RecordBatch::try_new(schema.into(), batch.columns().to_vec()).unwrap();
     let columns = COLUMNS.replace("[columns.age]", "[columns.\"a\\\"ge \\\\ in\\nyears\"]");
-    let workshop = Workshop::with(&batch, 4, 2, &columns);
-    fs::create_dir(workshop.path("metrics")).unwrap();
-    workshop.run(&FILE);
-    assert!(samples(&workshop).value("throng_run_column_ncp", &[("column", strange)]).is_some());
+    let sandbox = Sandbox::with(&batch, 4, 2, &columns);
+    fs::create_dir(sandbox.path("metrics")).unwrap();
+    sandbox.run(&FILE);
+    assert!(samples(&sandbox).value("throng_run_column_ncp", &[("column", strange)]).is_some());
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::fixture_table::people;
 use crate::release_files::{Cell, Rows, read};
-use crate::sandbox::{Workshop, assert_says, contents};
+use crate::sandbox::{Sandbox, assert_contains, contents};
 use crate::tables::{Draws, strings, table};
 
 /// Jobs in three categories, the most sensitive first.
@@ -97,9 +97,9 @@ fn job_category(job: &str) -> usize {
 fn a_mixed_policy_runs_and_verifies() {
     let (k, p) = (6, 2);
     let input = workers(700);
-    let workshop = Workshop::with(&input, k, p, MIXED);
-    let outcome = workshop.run(&[]);
-    let (original, released) = (Rows::of(&input), Rows::of(&read(&workshop.release())));
+    let sandbox = Sandbox::with(&input, k, p, MIXED);
+    let outcome = sandbox.run(&[]);
+    let (original, released) = (Rows::of(&input), Rows::of(&read(&sandbox.release())));
 
     for class in classes(&released, &QUASI) {
         assert!(class.len() as u64 >= k);
@@ -146,7 +146,7 @@ fn a_mixed_policy_runs_and_verifies() {
     assert_eq!(released.len(), expected);
     assert_eq!(outcome["suppressed_rows"], original.len() - expected);
 
-    let metrics = metrics(&workshop);
+    let metrics = metrics(&sandbox);
     let models = metrics["privacy"]["requirements"].as_array().unwrap();
     let models: Vec<&str> = models.iter().map(|found| found["model"].as_str().unwrap()).collect();
     assert_eq!(
@@ -160,27 +160,27 @@ fn a_mixed_policy_runs_and_verifies() {
             "constrained generalization",
         ]
     );
-    let verified = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    let verified = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
     assert_eq!(verified["satisfied"], true);
     // The same release does not satisfy a stricter promise.
-    workshop.policy(k, p, &MIXED.replace("alpha = 2.0", "alpha = 600.0"));
-    let refused = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+    sandbox.policy(k, p, &MIXED.replace("alpha = 2.0", "alpha = 600.0"));
+    let refused = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
-    workshop.policy(k, p, &MIXED.replace("limit = [30, 50]", "limit = [25, 33]"));
-    let refused = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+    sandbox.policy(k, p, &MIXED.replace("limit = [30, 50]", "limit = [25, 33]"));
+    let refused = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
-    assert_says(&refused.stderr, &["constrained generalization of `age`"]);
+    assert_contains(&refused.stderr, &["constrained generalization of `age`"]);
 }
 
-fn metrics(workshop: &Workshop) -> Value {
-    serde_json::from_slice(&std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap()
+fn metrics(sandbox: &Sandbox) -> Value {
+    serde_json::from_slice(&std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap()).unwrap()
 }
 
 #[test]
 fn released_categories_leave_no_trace_of_values() {
-    let workshop = Workshop::with(&workers(300), 5, 2, MIXED);
-    workshop.run(&["--threads", "1"]);
-    for (path, bytes) in contents(&workshop.release()) {
+    let sandbox = Sandbox::with(&workers(300), 5, 2, MIXED);
+    sandbox.run(&["--threads", "1"]);
+    for (path, bytes) in contents(&sandbox.release()) {
         for (_, jobs) in JOBS {
             for job in jobs {
                 let found = bytes.windows(job.len()).any(|window| window == job.as_bytes());
@@ -193,46 +193,46 @@ fn released_categories_leave_no_trace_of_values() {
 #[test]
 fn value_and_category_can_be_released_side_by_side() {
     let both = MIXED.replace("[columns.job]\n", "[columns.job]\nrelease = \"both\"\n");
-    let workshop = Workshop::with(&workers(500), 5, 2, &both);
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&workers(500), 5, 2, &both);
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     assert!(released.names().windows(2).any(|pair| pair == ["job", "job_category"]), "{:?}", released.names());
     for row in 0..released.len() {
         let job = job_category(text(&released.column("job")[row]));
         assert_eq!(text(&released.column("job_category")[row]), JOBS[job].0);
     }
-    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
 }
 
 #[test]
 fn too_much_suppression_stops_the_run_when_a_limit_says_so() {
     let input = workers(120);
-    let workshop = Workshop::with(&input, 20, 2, MIXED);
-    let checked = workshop.throng(&["check", "policy.toml"]).done();
+    let sandbox = Sandbox::with(&input, 20, 2, MIXED);
+    let checked = sandbox.throng(&["check", "policy.toml"]).done();
     let suppressed = checked["suppressed_rows"].as_u64().unwrap();
     assert!(suppressed > 12, "{checked}");
-    workshop.policy(20, 2, &format!("suppression_limit = 0.1\n{MIXED}"));
-    let message = workshop.run_refused(3, &[]);
-    assert_says(&message, &[&format!("{suppressed} of 120 rows"), "`suppression_limit = 0.1` allows at most 12"]);
-    assert_eq!(workshop.throng(&["check", "policy.toml"]).code, Some(3));
+    sandbox.policy(20, 2, &format!("suppression_limit = 0.1\n{MIXED}"));
+    let message = sandbox.run_refused(3, &[]);
+    assert_contains(&message, &[&format!("{suppressed} of 120 rows"), "`suppression_limit = 0.1` allows at most 12"]);
+    assert_eq!(sandbox.throng(&["check", "policy.toml"]).code, Some(3));
     // A limit equal to the suppressed share is allowed.
-    workshop.policy(20, 2, &format!("suppression_limit = {}\n{MIXED}", suppressed as f64 / 120.0));
-    assert_eq!(workshop.run(&[])["suppressed_rows"], suppressed);
+    sandbox.policy(20, 2, &format!("suppression_limit = {}\n{MIXED}", suppressed as f64 / 120.0));
+    assert_eq!(sandbox.run(&[])["suppressed_rows"], suppressed);
 }
 
 #[test]
 fn limits_that_leave_nothing_to_release_are_named() {
-    let workshop = Workshop::with(&workers(60), 50, 2, MIXED);
-    let message = workshop.run_refused(3, &[]);
-    assert_says(&message, &["within the limits", "none of the 60 rows"]);
+    let sandbox = Sandbox::with(&workers(60), 50, 2, MIXED);
+    let message = sandbox.run_refused(3, &[]);
+    assert_contains(&message, &["within the limits", "none of the 60 rows"]);
 }
 
 #[test]
 fn a_column_may_have_a_p_of_its_own() {
     let own = crate::fixture_table::COLUMNS.replace("[columns.diagnosis]\n", "[columns.diagnosis]\np = 4\n");
-    let workshop = Workshop::with(&people(400), 6, 1, &own);
-    workshop.run(&[]);
-    let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+    let sandbox = Sandbox::with(&people(400), 6, 1, &own);
+    sandbox.run(&[]);
+    let count = Rows::of(&read(&sandbox.release())).count(&QUASI, &["diagnosis"]);
     assert!(count.smallest >= 6 && count.fewest[0] >= 4, "{count:?}");
 }
 
@@ -251,16 +251,16 @@ fn every_algorithm_of_the_policy_file_keeps_the_promise() {
         ("none", "switching", "switching"),
         ("none", "random-seed", "random-seed"),
     ] {
-        let workshop = Workshop::new();
-        crate::tables::write_parquet(&workshop.path("input/people.parquet"), &input);
+        let sandbox = Sandbox::new();
+        crate::tables::write_parquet(&sandbox.path("input/people.parquet"), &input);
         let algorithm = format!("[algorithm]\npartition = \"{partition}\"\ncluster = \"{cluster}\"\n");
-        workshop.policy(5, 3, &(algorithm + crate::fixture_table::COLUMNS));
-        workshop.run(&[]);
-        let released = Rows::of(&read(&workshop.release()));
+        sandbox.policy(5, 3, &(algorithm + crate::fixture_table::COLUMNS));
+        sandbox.run(&[]);
+        let released = Rows::of(&read(&sandbox.release()));
         let count = released.count(&QUASI, &["diagnosis"]);
         assert_eq!(count.rows, 400, "{partition} {cluster}");
         assert!(count.smallest >= 5 && count.fewest[0] >= 3, "{partition} {cluster}: {count:?}");
-        let algorithm = &metrics(&workshop)["algorithm"];
+        let algorithm = &metrics(&sandbox)["algorithm"];
         assert_eq!((&algorithm["partition"], &algorithm["cluster"]), (&partition.into(), &told.into()));
         assert!(!algorithm["reason"].as_str().unwrap().is_empty());
     }
@@ -268,12 +268,12 @@ fn every_algorithm_of_the_policy_file_keeps_the_promise() {
 
 #[test]
 fn full_domain_generalization_shows_one_level_of_each_hierarchy() {
-    let workshop = Workshop::new();
-    crate::tables::write_parquet(&workshop.path("input/people.parquet"), &people(400));
+    let sandbox = Sandbox::new();
+    crate::tables::write_parquet(&sandbox.path("input/people.parquet"), &people(400));
     let algorithm = "[algorithm]\npartition = \"incognito\"\n";
-    workshop.policy(5, 2, &(algorithm.to_owned() + crate::fixture_table::COLUMNS));
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    sandbox.policy(5, 2, &(algorithm.to_owned() + crate::fixture_table::COLUMNS));
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     let stars = |zip: &Cell| text(zip).matches('*').count();
     let levels: BTreeSet<usize> = released.column("zip").iter().map(stars).collect();
     assert_eq!(levels.len(), 1, "{levels:?}");
@@ -306,9 +306,9 @@ release = "mode"
 role = "sensitive"
 "#;
     let input = people(300);
-    let workshop = Workshop::with(&input, 5, 2, columns);
-    let outcome = workshop.run(&[]);
-    let batch = read(&workshop.release());
+    let sandbox = Sandbox::with(&input, 5, 2, columns);
+    let outcome = sandbox.run(&[]);
+    let batch = read(&sandbox.release());
     assert_eq!(batch.column_by_name("age").unwrap().data_type(), &DataType::Int64);
     assert_eq!(batch.column_by_name("hours").unwrap().data_type(), &DataType::Float64);
     let (original, released) = (Rows::of(&input), Rows::of(&batch));
@@ -334,7 +334,7 @@ role = "sensitive"
         }
     }
     let sst = squares - sum * sum / 300.0;
-    let metrics = metrics(&workshop);
+    let metrics = metrics(&sandbox);
     let told = metrics["utility"]["columns"]["age"]["sse_sst"].as_f64().unwrap();
     assert!((told - sse / sst).abs() < 2e-6, "{told} is not {}", sse / sst);
     assert!(metrics["utility"]["columns"]["country"].get("sse_sst").is_none());
@@ -346,9 +346,9 @@ role = "sensitive"
 fn regular_intervals_come_from_few_grids() {
     let columns = "[algorithm]\npartition = \"mdr\"\n[columns]\ndefault = \"drop\"\nage.role = \"quasi\"\n\
                    diagnosis.role = \"sensitive\"\n";
-    let workshop = Workshop::with(&people(3000), 30, 3, columns);
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&people(3000), 30, 3, columns);
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     let mut starts: HashMap<i64, HashSet<i64>> = HashMap::new();
     for age in released.column("age").iter().map(text) {
         if let Some((low, high)) = age.trim_matches(['[', ']']).split_once('-') {
@@ -365,13 +365,13 @@ fn regular_intervals_come_from_few_grids() {
 
 #[test]
 fn the_example_with_every_model_runs_and_verifies() {
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "8000", "-o", "input/census"]).done();
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "8000", "-o", "input/census"]).done();
     let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census-models.toml");
-    let outcome = workshop.throng(&["run", policy, "--input", "input/census/", "--output", "out/release"]).done();
+    let outcome = sandbox.throng(&["run", policy, "--input", "input/census/", "--output", "out/release"]).done();
     assert_eq!(outcome["satisfied"], true);
-    let released = Rows::of(&read(&workshop.release()));
+    let released = Rows::of(&read(&sandbox.release()));
     assert_eq!(released.len() as u64 + outcome["suppressed_rows"].as_u64().unwrap(), 8000);
-    let verified = workshop.throng(&["verify", "out/release", "--policy", policy]).done();
+    let verified = sandbox.throng(&["verify", "out/release", "--policy", policy]).done();
     assert_eq!(verified["satisfied"], true);
 }

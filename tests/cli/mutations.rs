@@ -16,7 +16,7 @@ use crate::fuzzed::targets::mutate;
 pub const HANG: Duration = Duration::from_secs(60);
 
 /// Maximum memory for any file.
-pub const MOST_MEMORY: u64 = 2 << 30;
+pub const MAX_MEMORY: u64 = 2 << 30;
 
 /// Results of the commands so far.
 #[derive(Default)]
@@ -117,6 +117,6 @@ fn damaged_files_are_refused_or_released_by_every_command() {
     let released = tally.codes.get(&("run", 0)).copied().unwrap_or(0);
     assert!(released * 20 > count && released < count, "{released} of {count} released: the damage is of no use");
     if let Some(peak) = mutate::peak_memory_bytes() {
-        assert!(peak < MOST_MEMORY, "{} MiB", peak >> 20);
+        assert!(peak < MAX_MEMORY, "{} MiB", peak >> 20);
     }
 }

@@ -12,7 +12,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Int32Type, Int64Type};
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{table, write_ipc};
 
 const ROWS: usize = 30;
@@ -99,10 +99,10 @@ fn with_ages(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     table(all)
 }
 
-fn policy(workshop: &Workshop, input: &RecordBatch) {
+fn policy(sandbox: &Sandbox, input: &RecordBatch) {
     let kept = input.schema_ref().fields().iter().filter(|field| field.name() != "age");
     let kept: String = kept.map(|field| format!("[columns.{}]\nrole = \"insensitive\"\n", field.name())).collect();
-    workshop.policy(4, 1, &format!("[columns.age]\nrole = \"quasi\"\n{kept}"));
+    sandbox.policy(4, 1, &format!("[columns.age]\nrole = \"quasi\"\n{kept}"));
 }
 
 /// Asserts that every released column has the value of its input row.
@@ -129,11 +129,11 @@ fn short(data_type: &DataType) -> DataType {
 #[test]
 fn nested_columns_come_through_unchanged() {
     let input = with_ages(plain());
-    let workshop = Workshop::new();
-    crate::tables::write_parquet(&workshop.path("input/people.parquet"), &input);
-    policy(&workshop, &input);
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::new();
+    crate::tables::write_parquet(&sandbox.path("input/people.parquet"), &input);
+    policy(&sandbox, &input);
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     assert_kept(&input, &release);
     for (name, column) in plain() {
         let found = release.schema().field_with_name(name).unwrap().data_type().clone();
@@ -144,11 +144,11 @@ fn nested_columns_come_through_unchanged() {
 #[test]
 fn nested_columns_of_arrow_files_come_through_unchanged() {
     let input = with_ages(plain());
-    let workshop = Workshop::new();
-    write_ipc(&workshop.path("input/people.arrow"), &input);
-    policy(&workshop, &input);
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::new();
+    write_ipc(&sandbox.path("input/people.arrow"), &input);
+    policy(&sandbox, &input);
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     assert_kept(&input, &release);
     for (name, column) in plain() {
         assert_eq!(release.schema().field_with_name(name).unwrap().data_type(), &short(column.data_type()), "{name}");
@@ -159,16 +159,16 @@ fn nested_columns_of_arrow_files_come_through_unchanged() {
 fn dictionaries_and_views_inside_of_nested_columns_become_plain_values() {
     let input = with_ages(packed().into_iter().map(|(name, column, _)| (name, column)).collect());
     for name in ["people.parquet", "people.arrow"] {
-        let workshop = Workshop::new();
-        let path = workshop.path("input").join(name);
+        let sandbox = Sandbox::new();
+        let path = sandbox.path("input").join(name);
         if name.ends_with("arrow") {
             write_ipc(&path, &input)
         } else {
             crate::tables::write_parquet(&path, &input)
         }
-        policy(&workshop, &input);
-        workshop.run(&[]);
-        let release = read(&workshop.release());
+        policy(&sandbox, &input);
+        sandbox.run(&[]);
+        let release = read(&sandbox.release());
         assert_kept(&input, &release);
         for (column, _, expected) in packed() {
             let found = release.schema().field_with_name(column).unwrap().data_type().clone();

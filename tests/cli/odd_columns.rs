@@ -11,7 +11,7 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::label_covers::{Domain, set_covers};
 use crate::release_files::{Rows, multiset, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{strings, table, texts, write_csv, write_ipc, write_parquet};
 
 const AGE: &str = "[columns.age]\nrole = \"quasi\"\n";
@@ -20,11 +20,11 @@ const AGE: &str = "[columns.age]\nrole = \"quasi\"\n";
 fn names_of_derived_columns_are_reserved() {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
     for (name, role) in [("__throng_block", "quasi"), ("__throng_unit", "quasi"), ("__throng_unit", "insensitive")] {
-        let workshop = Workshop::new();
-        write_csv(&workshop.path("input/people.csv"), &table(vec![("age", ages.clone()), (name, ages.clone())]));
-        workshop.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"{role}\"\n"));
-        let message = workshop.run_refused(78, &["--input", "input/people.csv"]);
-        assert_says(&message, &[name, "reserved", "rename the column"]);
+        let sandbox = Sandbox::new();
+        write_csv(&sandbox.path("input/people.csv"), &table(vec![("age", ages.clone()), (name, ages.clone())]));
+        sandbox.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"{role}\"\n"));
+        let message = sandbox.run_refused(78, &["--input", "input/people.csv"]);
+        assert_contains(&message, &[name, "reserved", "rename the column"]);
     }
 }
 
@@ -32,13 +32,13 @@ fn names_of_derived_columns_are_reserved() {
 fn names_that_repeat_are_refused_by_name() {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
     let twice = table(vec![("age", ages.clone()), ("row", ages.clone()), ("age", ages)]);
-    let workshop = Workshop::new();
-    workshop.policy(2, 1, AGE);
-    write_ipc(&workshop.path("input/people.arrow"), &twice);
-    write_csv(&workshop.path("input/people.csv"), &twice);
+    let sandbox = Sandbox::new();
+    sandbox.policy(2, 1, AGE);
+    write_ipc(&sandbox.path("input/people.arrow"), &twice);
+    write_csv(&sandbox.path("input/people.csv"), &twice);
     // Arrow's writer refuses repeated names, which the format allows.
     let schema = parse_message_type("message m { required int64 age; required int64 row; required int64 age; }");
-    let file = File::create(workshop.path("input/people.parquet")).unwrap();
+    let file = File::create(sandbox.path("input/people.parquet")).unwrap();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema.unwrap()), Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     while let Some(mut column) = group.next_column().unwrap() {
@@ -48,8 +48,8 @@ fn names_that_repeat_are_refused_by_name() {
     group.close().unwrap();
     writer.close().unwrap();
     for name in ["input/people.parquet", "input/people.arrow", "input/people.csv"] {
-        let message = workshop.run_refused(65, &["--input", name]);
-        assert_says(&message, &[name, "more than one column `age`", "a name of its own"]);
+        let message = sandbox.run_refused(65, &["--input", name]);
+        assert_contains(&message, &[name, "more than one column `age`", "a name of its own"]);
     }
 }
 
@@ -77,16 +77,16 @@ fn names_that_differ_by_case_are_different_columns() {
         role("city", "identifier"),
     ];
     for name in ["people.parquet", "people.arrow", "people.csv"] {
-        let workshop = Workshop::new();
-        let path = workshop.path("input").join(name);
+        let sandbox = Sandbox::new();
+        let path = sandbox.path("input").join(name);
         match name.rsplit_once('.').unwrap().1 {
             "parquet" => write_parquet(&path, &input),
             "arrow" => write_ipc(&path, &input),
             _ => write_csv(&path, &input),
         }
-        workshop.policy(4, 2, &columns.concat());
-        workshop.run(&[]);
-        let release = Rows::of(&read(&workshop.release()));
+        sandbox.policy(4, 2, &columns.concat());
+        sandbox.run(&[]);
+        let release = Rows::of(&read(&sandbox.release()));
         assert_eq!(release.names(), ["row", "Age", "age", "AGE", "City"]);
         let count = release.count(&["Age", "City"], &["AGE"]);
         assert!(count.smallest >= 4 && count.fewest[0] >= 2, "{count:?}");
@@ -105,20 +105,20 @@ fn names_that_differ_by_case_are_different_columns() {
 #[test]
 fn a_policy_that_has_the_case_wrong_is_refused_with_a_guess() {
     let input = table(vec![("Age", Arc::new(Int64Array::from_iter_values(0..10)))]);
-    let workshop = Workshop::with(&input, 2, 1, AGE);
-    assert_says(&workshop.run_refused(78, &[]), &["columns.age", "no such column", "did you mean `Age`?"]);
+    let sandbox = Sandbox::with(&input, 2, 1, AGE);
+    assert_contains(&sandbox.run_refused(78, &[]), &["columns.age", "no such column", "did you mean `Age`?"]);
     let dropping = format!("[columns]\ndefault = \"drop\"\n{AGE}");
-    workshop.policy(2, 1, &dropping);
-    assert_says(&workshop.run_refused(78, &[]), &["columns.age", "no such column"]);
+    sandbox.policy(2, 1, &dropping);
+    assert_contains(&sandbox.run_refused(78, &[]), &["columns.age", "no such column"]);
 }
 
 #[test]
 fn files_whose_names_differ_by_case_have_drifted() {
     let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
-    let workshop = Workshop::with(&table(vec![("age", column.clone())]), 2, 1, AGE);
-    write_parquet(&workshop.path("input/second.parquet"), &table(vec![("Age", column)]));
-    let message = workshop.run_refused(65, &[]);
-    assert_says(&message, &["do not have the same schema", "`age` is only in the first"]);
+    let sandbox = Sandbox::with(&table(vec![("age", column.clone())]), 2, 1, AGE);
+    write_parquet(&sandbox.path("input/second.parquet"), &table(vec![("Age", column)]));
+    let message = sandbox.run_refused(65, &[]);
+    assert_contains(&message, &["do not have the same schema", "`age` is only in the first"]);
 }
 
 #[test]
@@ -126,14 +126,14 @@ fn a_table_without_columns_is_refused() {
     let options = RecordBatchOptions::new().with_row_count(Some(5));
     let nothing = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap();
     for name in ["people.parquet", "people.arrow"] {
-        let workshop = Workshop::new();
-        workshop.policy(2, 1, &format!("[columns]\ndefault = \"drop\"\n{AGE}"));
-        let path = workshop.path("input").join(name);
+        let sandbox = Sandbox::new();
+        sandbox.policy(2, 1, &format!("[columns]\ndefault = \"drop\"\n{AGE}"));
+        let path = sandbox.path("input").join(name);
         if name.ends_with("arrow") {
             write_ipc(&path, &nothing)
         } else {
             write_parquet(&path, &nothing)
         }
-        assert_says(&workshop.run_refused(65, &[]), &[name, "has no columns"]);
+        assert_contains(&sandbox.run_refused(65, &[]), &[name, "has no columns"]);
     }
 }

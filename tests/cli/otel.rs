@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Ended, Workshop};
+use crate::sandbox::{Ended, Sandbox};
 
 /// Starts a collector on this machine. Returns its URL and the requests that it receives.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
@@ -52,8 +52,8 @@ fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     Some((first.trim().to_owned(), body))
 }
 
-fn run(workshop: &Workshop, endpoint: &str) -> Ended {
-    let mut command = workshop.command(&["run", "policy.toml"]);
+fn run(sandbox: &Sandbox, endpoint: &str) -> Ended {
+    let mut command = sandbox.command(&["run", "policy.toml"]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_RESOURCE_ATTRIBUTES", "office=north");
     command.output().unwrap().into()
 }
@@ -61,8 +61,8 @@ fn run(workshop: &Workshop, endpoint: &str) -> Ended {
 #[test]
 fn the_stages_of_a_run_arrive_and_no_value_does() {
     let (place, requests) = collector();
-    let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    let outcome = run(&workshop, &place).done();
+    let sandbox = Sandbox::with(&people(300), 4, 2, COLUMNS);
+    let outcome = run(&sandbox, &place).done();
     let received: Vec<(String, Vec<u8>)> = requests.try_iter().collect();
     assert!(received.iter().all(|(first, _)| first.starts_with("POST /v1/traces ")), "{received:?}");
     let bytes: Vec<u8> = received.into_iter().flat_map(|(_, body)| body).collect();
@@ -89,7 +89,7 @@ fn a_collector_that_can_not_be_reached_fails_no_run() {
     // No process listens there any more.
     let gone = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     for endpoint in [gone.as_str(), "nonsense://", "not a place"] {
-        let workshop = Workshop::with(&people(100), 4, 2, COLUMNS);
-        assert_eq!(run(&workshop, endpoint).done()["outcome"], "released", "{endpoint}");
+        let sandbox = Sandbox::with(&people(100), 4, 2, COLUMNS);
+        assert_eq!(run(&sandbox, endpoint).done()["outcome"], "released", "{endpoint}");
     }
 }

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use serde_json::Value;
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table, write_parquet};
 
 const COLUMNS: &str = "[columns]\nage.role = \"quasi\"\nzip = { role = \"quasi\", hierarchy = { mask = \"right\" } }\n\
@@ -69,8 +69,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(workshop: &Workshop, town: &Town, input: usize) -> Self {
-        let release = Rows::of(&read(&workshop.release()));
+    fn of(sandbox: &Sandbox, town: &Town, input: usize) -> Self {
+        let release = Rows::of(&read(&sandbox.release()));
         let mut classes: HashMap<Vec<String>, u64> = HashMap::new();
         for labels in release.tuples(&["age", "zip", "town"]) {
             *classes.entry(labels.into_iter().map(|label| label.clone().unwrap()).collect()).or_default() += 1;
@@ -97,15 +97,15 @@ impl Counted {
     }
 }
 
-fn metrics(workshop: &Workshop) -> Value {
-    serde_json::from_slice(&fs::read(workshop.release().join("_throng/metrics.json")).unwrap()).unwrap()
+fn metrics(sandbox: &Sandbox) -> Value {
+    serde_json::from_slice(&fs::read(sandbox.release().join("_throng/metrics.json")).unwrap()).unwrap()
 }
 
-/// A workshop with an input of 1,500 people, and a population of 6,000.
-fn workshop(town: &Town, population: &str) -> Workshop {
-    let workshop = Workshop::with(&town.batch(1500), 5, 2, &format!("{population}\n{COLUMNS}"));
-    write_parquet(&workshop.path("population.parquet"), &town.batch(6000));
-    workshop
+/// A sandbox with an input of 1,500 people, and a population of 6,000.
+fn sandbox(town: &Town, population: &str) -> Sandbox {
+    let sandbox = Sandbox::with(&town.batch(1500), 5, 2, &format!("{population}\n{COLUMNS}"));
+    write_parquet(&sandbox.path("population.parquet"), &town.batch(6000));
+    sandbox
 }
 
 fn is_close(found: &Value, expected: f64) -> bool {
@@ -115,15 +115,15 @@ fn is_close(found: &Value, expected: f64) -> bool {
 #[test]
 fn the_sidecar_has_the_figures_that_a_reader_counts() {
     let town = Town::new(6000);
-    let workshop = workshop(&town, "population = { table = \"population.parquet\" }");
-    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", policy.replace("[privacy]", "report = true\n[privacy]"));
-    let ended = workshop.throng(&["run", "policy.toml"]);
+    let sandbox = sandbox(&town, "population = { table = \"population.parquet\" }");
+    let policy = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", policy.replace("[privacy]", "report = true\n[privacy]"));
+    let ended = sandbox.throng(&["run", "policy.toml"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let counted = Counted::of(&workshop, &town, 1500);
+    let counted = Counted::of(&sandbox, &town, 1500);
     assert!(counted.people.iter().zip(&counted.rows).any(|(people, rows)| people > rows));
     assert!(counted.members.iter().zip(&counted.rows).any(|(members, rows)| members > rows), "no boxes overlap");
-    let risk = &metrics(&workshop)["risk"];
+    let risk = &metrics(&sandbox)["risk"];
     let matched = &risk["population"]["matched"];
     let fewest = *counted.people.iter().min().unwrap();
     assert_eq!((&matched["source"], &matched["fewest"]), (&"table".into(), &fewest.into()));
@@ -140,80 +140,80 @@ fn the_sidecar_has_the_figures_that_a_reader_counts() {
     assert!(is_close(&matched["presence"]["least"], (least * 100.0).floor() / 100.0), "{matched} {least}");
     assert!(is_close(&matched["presence"]["most"], (most * 100.0).ceil() / 100.0), "{matched} {most}");
     assert!(is_close(&matched["outside"], (counted.outside as f64 / 60.0).ceil() / 100.0));
-    assert_says(&ended.stderr, &[&format!("k-map: at least {fewest} people of the population in every class")]);
-    let report = fs::read_to_string(workshop.release().join("_throng/report.html")).unwrap();
-    assert_says(&report, &["Every class matches at least ", "risk.population.matched.presence.most"]);
+    assert_contains(&ended.stderr, &[&format!("k-map: at least {fewest} people of the population in every class")]);
+    let report = fs::read_to_string(sandbox.release().join("_throng/report.html")).unwrap();
+    assert_contains(&report, &["Every class matches at least ", "risk.population.matched.presence.most"]);
 }
 
 #[test]
 fn limits_refuse_a_release_below_them_and_let_one_at_them_pass() {
     let town = Town::new(6000);
-    let free = workshop(&town, "population = { table = \"population.parquet\" }");
+    let free = sandbox(&town, "population = { table = \"population.parquet\" }");
     free.run(&[]);
     let counted = Counted::of(&free, &town, 1500);
     let fewest = *counted.people.iter().min().unwrap();
     let most = counted.presence().fold(0.0, f64::max);
-    let limit = |limit: &str| workshop(&town, &format!("population = {{ table = \"population.parquet\", {limit} }}"));
+    let limit = |limit: &str| sandbox(&town, &format!("population = {{ table = \"population.parquet\", {limit} }}"));
 
     limit(&format!("k_map = {fewest}")).run(&[]);
     let message = limit(&format!("k_map = {}", fewest + 1)).run_refused(3, &[]);
-    assert_says(&message, &["fewer than the", "of `k_map`", "nothing is published", "[privacy.population]"]);
+    assert_contains(&message, &["fewer than the", "of `k_map`", "nothing is published", "[privacy.population]"]);
 
     limit(&format!("delta_max = {most}")).run(&[]);
     let message = limit(&format!("delta_max = {}", most - 0.01)).run_refused(3, &[]);
-    assert_says(&message, &["`delta_max = "]);
+    assert_contains(&message, &["`delta_max = "]);
     let message = limit("delta_min = 0.9").run_refused(3, &[]);
-    assert_says(&message, &["`delta_min = 0.9`"]);
+    assert_contains(&message, &["`delta_min = 0.9`"]);
 }
 
 #[test]
 fn sampling_weights_estimate_the_people_of_a_class() {
     let town = Town::new(1500);
-    let workshop = workshop_of_weights(&town, "population = { weight_of_unit = \"weight\" }");
-    let ended = workshop.throng(&["run", "policy.toml"]);
+    let sandbox = workshop_of_weights(&town, "population = { weight_of_unit = \"weight\" }");
+    let ended = sandbox.throng(&["run", "policy.toml"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let counted = Counted::of(&workshop, &town, 1500);
+    let counted = Counted::of(&sandbox, &town, 1500);
     let fewest = counted.weights.iter().copied().fold(f64::INFINITY, f64::min).floor();
-    let risk = &metrics(&workshop)["risk"];
+    let risk = &metrics(&sandbox)["risk"];
     assert_eq!(risk["population"]["matched"]["source"], "weights");
     assert_eq!(risk["population"]["matched"]["fewest"].as_f64(), Some(fewest));
     let all: f64 = (0..1500).map(|row| 1.0 + (row % 7) as f64).sum();
     assert_eq!(risk["population"]["people"].as_f64(), Some(all));
     assert!(risk["after"]["journalist"]["average"].as_f64() < risk["after"]["prosecutor"]["average"].as_f64());
-    assert!(Rows::of(&read(&workshop.release())).names().iter().all(|name| *name != "weight"));
+    assert!(Rows::of(&read(&sandbox.release())).names().iter().all(|name| *name != "weight"));
     let k_map = format!("population = {{ weight_of_unit = \"weight\", k_map = {} }}", fewest + 1.0);
     workshop_of_weights(&town, &k_map).run_refused(3, &[]);
 }
 
-fn workshop_of_weights(town: &Town, population: &str) -> Workshop {
-    Workshop::with(&town.batch(1500), 5, 2, &format!("{population}\n{COLUMNS}"))
+fn workshop_of_weights(town: &Town, population: &str) -> Sandbox {
+    Sandbox::with(&town.batch(1500), 5, 2, &format!("{population}\n{COLUMNS}"))
 }
 
 #[test]
 fn check_names_what_the_population_lacks() {
     let town = Town::new(6000);
-    let few = workshop(&town, "population = { table = \"few.parquet\", k_map = 50 }");
+    let few = sandbox(&town, "population = { table = \"few.parquet\", k_map = 50 }");
     write_parquet(&few.path("few.parquet"), &town.batch(40));
     let checked = few.throng(&["check", "policy.toml"]);
     assert_eq!(checked.code, Some(3));
-    assert_says(&checked.stderr, &["the population has 40 rows", "`k_map = 50`", "lacks people of the input"]);
+    assert_contains(&checked.stderr, &["the population has 40 rows", "`k_map = 50`", "lacks people of the input"]);
     assert_eq!(checked.json()["people"], 40);
 
-    let narrow = workshop(&town, "population = { table = \"narrow.parquet\" }");
+    let narrow = sandbox(&town, "population = { table = \"narrow.parquet\" }");
     write_parquet(&narrow.path("narrow.parquet"), &town.batch(6000).project(&[0, 2]).unwrap());
     for command in ["check", "run"] {
         let refused = narrow.throng(&[command, "policy.toml"]).refused(78);
-        assert_says(&refused, &["the table of the population has no column `zip`"]);
+        assert_contains(&refused, &["the table of the population has no column `zip`"]);
     }
-    let absent = workshop(&town, "population = { table = \"nowhere.parquet\" }");
-    assert_says(&absent.throng(&["run", "policy.toml"]).refused(66), &["nowhere.parquet"]);
+    let absent = sandbox(&town, "population = { table = \"nowhere.parquet\" }");
+    assert_contains(&absent.throng(&["run", "policy.toml"]).refused(66), &["nowhere.parquet"]);
 }
 
 #[test]
 fn risk_counts_people_in_the_classes_of_any_table() {
     let town = Town::new(6000);
-    let workshop = workshop(&town, "population = { table = \"population.parquet\" }");
-    let ended = workshop.throng(&[
+    let sandbox = sandbox(&town, "population = { table = \"population.parquet\" }");
+    let ended = sandbox.throng(&[
         "risk",
         "input/people.parquet",
         "--quasi",
@@ -240,8 +240,8 @@ fn risk_counts_people_in_the_classes_of_any_table() {
 #[test]
 fn memory_for_the_boxes_is_limited() {
     let town = Town::new(6000);
-    let workshop = workshop(&town, "population = { table = \"population.parquet\", k_map = 2 }");
-    let free = workshop.run(&[]);
-    let again = workshop.throng(&["run", "policy.toml", "--overwrite", "--memory-limit", "256MiB"]).done();
+    let sandbox = sandbox(&town, "population = { table = \"population.parquet\", k_map = 2 }");
+    let free = sandbox.run(&[]);
+    let again = sandbox.throng(&["run", "policy.toml", "--overwrite", "--memory-limit", "256MiB"]).done();
     assert_eq!(free["ncp"], again["ncp"]);
 }

@@ -2,15 +2,15 @@
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::write_parquet;
 
-fn workshop(privacy: &str) -> Workshop {
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("input/people.parquet"), &people(600));
+fn sandbox(privacy: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("input/people.parquet"), &people(600));
     let head = "version = 1\n[input]\nlocation = \"input/\"\n[output]\nlocation = \"out/release\"\n";
-    workshop.write("policy.toml", format!("{head}[privacy]\n{privacy}\n{COLUMNS}"));
-    workshop
+    sandbox.write("policy.toml", format!("{head}[privacy]\n{privacy}\n{COLUMNS}"));
+    sandbox
 }
 
 #[test]
@@ -22,30 +22,30 @@ fn check_prints_the_basis_and_the_risk_and_a_run_logs_them() {
         ("public-health", 12, "1/12 = 0.083", "at most 0.09"),
         ("strict", 20, "1/20 = 0.050", "patient data in public"),
     ] {
-        let workshop = workshop(&format!("preset = \"{name}\"\np = 2"));
-        let ended = workshop.throng(&["check", "policy.toml"]);
-        assert_says(&ended.stderr, &[risk, basis, "no statement of compliance with any law"]);
+        let sandbox = sandbox(&format!("preset = \"{name}\"\np = 2"));
+        let ended = sandbox.throng(&["check", "policy.toml"]);
+        assert_contains(&ended.stderr, &[risk, basis, "no statement of compliance with any law"]);
         let json = ended.done();
         assert_eq!((&json["preset"], &json["k"]), (&name.into(), &k.into()));
         assert!((json["highest_risk"].as_f64().unwrap() - 1.0 / f64::from(k)).abs() < 1e-12);
-        let ended = workshop.throng(&["run", "policy.toml", "--budget", "fast"]);
-        assert_says(&ended.stderr, &[risk, basis]);
+        let ended = sandbox.throng(&["run", "policy.toml", "--budget", "fast"]);
+        assert_contains(&ended.stderr, &[risk, basis]);
         ended.done();
-        let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+        let count = Rows::of(&read(&sandbox.release())).count(&QUASI, &["diagnosis"]);
         assert!(count.smallest >= k as u64 && count.fewest[0] >= 2, "{name}: {count:?}");
     }
 }
 
 #[test]
 fn a_preset_asks_for_p_and_is_not_undercut() {
-    let asked = workshop("preset = \"cms\"");
+    let asked = sandbox("preset = \"cms\"");
     let message = asked.run_refused(78, &[]);
-    assert_says(&message, &["policy.toml:6:2: privacy.p", "required beside a preset", "k = 11"]);
+    assert_contains(&message, &["policy.toml:6:2: privacy.p", "required beside a preset", "k = 11"]);
     asked.run(&["-p", "1"]);
-    let lower = workshop("preset = \"cms\"\np = 1\nk = 10");
-    assert_says(&lower.run_refused(78, &[]), &["policy.toml:9:5: privacy.k", "less than the 11"]);
-    let given = workshop("preset = \"cms\"\np = 1");
-    assert_says(&given.run_refused(78, &["-k", "5"]), &["--k", "less than the 11"]);
+    let lower = sandbox("preset = \"cms\"\np = 1\nk = 10");
+    assert_contains(&lower.run_refused(78, &[]), &["policy.toml:9:5: privacy.k", "less than the 11"]);
+    let given = sandbox("preset = \"cms\"\np = 1");
+    assert_contains(&given.run_refused(78, &["-k", "5"]), &["--k", "less than the 11"]);
 }
 
 /// A preset requires a p, so the advice must not be to leave it out.
@@ -53,10 +53,10 @@ fn a_preset_asks_for_p_and_is_not_undercut() {
 fn without_a_sensitive_column_the_advice_can_be_followed() {
     let head = "preset = \"common\"\np = 2";
     let columns = COLUMNS.replace("role = \"sensitive\"", "role = \"insensitive\"");
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("input/people.parquet"), &people(60));
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("input/people.parquet"), &people(60));
     let locations = "version = 1\n[input]\nlocation = \"input/\"\n[output]\nlocation = \"out/release\"\n";
-    workshop.write("policy.toml", format!("{locations}[privacy]\n{head}\n{columns}"));
-    assert_says(&workshop.run_refused(78, &[]), &["needs a column with the role `sensitive`", "set p to 1"]);
-    workshop.run(&["-p", "1"]);
+    sandbox.write("policy.toml", format!("{locations}[privacy]\n{head}\n{columns}"));
+    assert_contains(&sandbox.run_refused(78, &[]), &["needs a column with the role `sensitive`", "set p to 1"]);
+    sandbox.run(&["-p", "1"]);
 }

@@ -8,29 +8,29 @@ use serde_json::Value;
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says, names};
+use crate::sandbox::{Sandbox, assert_contains, names};
 
 const K: u64 = 4;
 const ROWS: usize = 2001;
 
 /// Creates a release with its report.
-fn released() -> Workshop {
-    let workshop = Workshop::with(&people(ROWS), K, 2, COLUMNS);
-    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write(
+fn released() -> Sandbox {
+    let sandbox = Sandbox::with(&people(ROWS), K, 2, COLUMNS);
+    let policy = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write(
         "policy.toml",
         policy.replace("location = \"out/release\"", "location = \"out/release\"\nreport = true"),
     );
-    workshop.run(&[]);
-    workshop
+    sandbox.run(&[]);
+    sandbox
 }
 
-fn metrics(workshop: &Workshop) -> Value {
-    serde_json::from_slice(&fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap()
+fn metrics(sandbox: &Sandbox) -> Value {
+    serde_json::from_slice(&fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap()).unwrap()
 }
 
-fn page(workshop: &Workshop) -> String {
-    fs::read_to_string(workshop.path("out/release/_throng/report.html")).unwrap()
+fn page(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.path("out/release/_throng/report.html")).unwrap()
 }
 
 /// Returns the figures of a page by their path in the source document.
@@ -41,8 +41,8 @@ pub fn figures(page: &str) -> HashMap<String, String> {
 
 #[test]
 fn every_figure_of_the_report_is_that_of_the_sidecar() {
-    let workshop = released();
-    let (metrics, found) = (metrics(&workshop), figures(&page(&workshop)));
+    let sandbox = released();
+    let (metrics, found) = (metrics(&sandbox), figures(&page(&sandbox)));
     assert!(found.len() > 80, "{} figures", found.len());
     for (key, value) in &found {
         let expected = metrics.pointer(&format!("/{}", key.replace('.', "/")));
@@ -81,9 +81,9 @@ fn assert_binned(bins: &[(u64, u64, u64, u64)], counted: &BTreeMap<u64, (u64, u6
 
 #[test]
 fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
-    let workshop = released();
-    let metrics = metrics(&workshop);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = released();
+    let metrics = metrics(&sandbox);
+    let released = Rows::of(&read(&sandbox.release()));
     let classes_found = classes(&released, &QUASI);
     let (rows, count) = (ROWS as f64, classes_found.len() as f64);
 
@@ -141,15 +141,15 @@ fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
         ],
     });
     assert_eq!(metrics["columns"], columns);
-    let page = page(&workshop);
+    let page = page(&sandbox);
     assert!(page.contains("age (interval), sex (set), country (ancestor) and zip (ancestor)"), "{page}");
     assert!(!page.contains("name</td>") && !page.contains("One value stands for all rows"));
 }
 
 #[test]
 fn of_the_original_only_bounds_in_steps_of_k_are_told() {
-    let workshop = released();
-    let metrics = metrics(&workshop);
+    let sandbox = released();
+    let metrics = metrics(&sandbox);
     let original = Rows::of(&people(ROWS));
     let cells = classes(&original, &QUASI);
     let before = &metrics["risk"]["before"];
@@ -185,29 +185,29 @@ fn of_the_original_only_bounds_in_steps_of_k_are_told() {
 
 #[test]
 fn the_command_writes_the_page_that_a_run_publishes() {
-    let workshop = released();
-    assert_eq!(names(&workshop.path("out/release/_throng")), ["manifest.json", "metrics.json", "report.html"]);
+    let sandbox = released();
+    assert_eq!(names(&sandbox.path("out/release/_throng")), ["manifest.json", "metrics.json", "report.html"]);
     for metrics in ["out/release/_throng/metrics.json", "out/release", "out/release/"] {
-        let outcome = workshop.throng(&["report", metrics, "-o", "page.html"]).done();
+        let outcome = sandbox.throng(&["report", metrics, "-o", "page.html"]).done();
         assert_eq!(outcome["outcome"], "reported");
-        assert_eq!(fs::read_to_string(workshop.path("page.html")).unwrap(), page(&workshop), "{metrics}");
+        assert_eq!(fs::read_to_string(sandbox.path("page.html")).unwrap(), page(&sandbox), "{metrics}");
     }
     // Without `report = true` there is no report, and an old one is removed.
-    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", policy.replace("report = true", ""));
-    workshop.run(&["--overwrite"]);
-    assert_eq!(names(&workshop.path("out/release/_throng")), ["manifest.json", "metrics.json"]);
-    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    let policy = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", policy.replace("report = true", ""));
+    sandbox.run(&["--overwrite"]);
+    assert_eq!(names(&sandbox.path("out/release/_throng")), ["manifest.json", "metrics.json"]);
+    sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
 }
 
 #[test]
 fn what_is_no_sidecar_is_refused() {
-    let workshop = Workshop::new();
-    workshop.write("damaged.json", "{\"schema_version\": 1");
-    let message = workshop.throng(&["report", "damaged.json"]).refused(65);
-    assert_says(&message, &["damaged.json", "damaged, or is not a metrics.json"]);
-    workshop.throng(&["report", "policy.toml"]).refused(66);
-    let message = workshop.throng(&["report", "out"]).refused(66);
-    assert_says(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);
-    assert_eq!(names(&workshop.path("")), ["damaged.json", "input", "out"], "no page is written");
+    let sandbox = Sandbox::new();
+    sandbox.write("damaged.json", "{\"schema_version\": 1");
+    let message = sandbox.throng(&["report", "damaged.json"]).refused(65);
+    assert_contains(&message, &["damaged.json", "damaged, or is not a metrics.json"]);
+    sandbox.throng(&["report", "policy.toml"]).refused(66);
+    let message = sandbox.throng(&["report", "out"]).refused(66);
+    assert_contains(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);
+    assert_eq!(names(&sandbox.path("")), ["damaged.json", "input", "out"], "no page is written");
 }

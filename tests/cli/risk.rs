@@ -9,13 +9,13 @@ use serde_json::json;
 use crate::fixture_table::{QUASI, people};
 use crate::release_files::{Rows, multiset};
 use crate::report::figures;
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{strings, table, write_parquet};
 
-fn workshop() -> Workshop {
-    let workshop = Workshop::new();
-    write_parquet(&workshop.path("input/people.parquet"), &people(500));
-    workshop
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    write_parquet(&sandbox.path("input/people.parquet"), &people(500));
+    sandbox
 }
 
 /// Returns the sizes of the classes by some columns.
@@ -32,7 +32,7 @@ fn a_sample_has_less_risk_than_its_rows_alone() {
     let rows = Rows::of(&people(500));
     let classes = sizes(&rows, &QUASI);
     let quasi = QUASI.join(",");
-    let ended = workshop().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", "0.1"]);
+    let ended = sandbox().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", "0.1"]);
     let found = ended.done();
     // The expected value of 1/F, where F is negative binomial, term by term.
     let expected = |size: u64| {
@@ -55,11 +55,11 @@ fn a_sample_has_less_risk_than_its_rows_alone() {
     assert!(close(&found["population"]["unique_if_sample_unique"], unique), "{found}");
     assert!((found["population"]["uniques"].as_f64().unwrap() - 10.0 * uniques(&classes) as f64 * unique).abs() < 1e-3);
     assert_eq!(found["prosecutor"]["highest"], 1.0, "the prosecutor knows that the person is in the table");
-    let plain = workshop().throng(&["risk", "input/", "--quasi", &quasi]).done();
+    let plain = sandbox().throng(&["risk", "input/", "--quasi", &quasi]).done();
     assert!(plain.get("population").is_none());
     for wrong in ["0", "1.5", "nan", "x"] {
-        assert_says(
-            &workshop().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", wrong]).refused(2),
+        assert_contains(
+            &sandbox().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", wrong]).refused(2),
             &["--fraction"],
         );
     }
@@ -67,11 +67,11 @@ fn a_sample_has_less_risk_than_its_rows_alone() {
 
 #[test]
 fn weights_stand_for_the_people_of_the_population() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let ints = |values: [i64; 4]| Arc::new(Int64Array::from(values.to_vec())) as arrow::array::ArrayRef;
     let batch = table(vec![("age", ints([30, 30, 40, 50])), ("people", ints([10, 30, 20, 1]))]);
-    write_parquet(&workshop.path("input/sample.parquet"), &batch);
-    let found = workshop.throng(&["risk", "input/", "--quasi", "age", "--weight", "people"]).done();
+    write_parquet(&sandbox.path("input/sample.parquet"), &batch);
+    let found = sandbox.throng(&["risk", "input/", "--quasi", "age", "--weight", "people"]).done();
     assert_eq!(found["population"]["people"], 61.0);
     // A person whose class has one row and a weight of one is certainly found, the others hardly ever.
     assert_eq!(found["journalist"]["highest"], 1.0);
@@ -80,19 +80,19 @@ fn weights_stand_for_the_people_of_the_population() {
     let expected = 2.0 * of_two(2.0 / 38.0) + of_one(20.0) + 1.0;
     assert!((found["population"]["reidentified"].as_f64().unwrap() - expected).abs() < 1e-5, "{found} {expected}");
     let refused = |arguments: &[&str], code| {
-        workshop.throng(&[&["risk", "input/", "--quasi", "age"], arguments].concat()).refused(code)
+        sandbox.throng(&[&["risk", "input/", "--quasi", "age"], arguments].concat()).refused(code)
     };
     refused(&["--weight", "people", "--fraction", "0.1"], 2);
-    assert_says(&refused(&["--weight", "none"], 2), &["`none`"]);
+    assert_contains(&refused(&["--weight", "none"], 2), &["`none`"]);
     let batch = table(vec![("age", ints([30, 30, 40, 50])), ("people", ints([10, 30, 0, 1]))]);
-    write_parquet(&workshop.path("input/sample.parquet"), &batch);
-    assert_says(&refused(&["--weight", "people"], 65), &["`people`", "1 row without a weight above 0"]);
+    write_parquet(&sandbox.path("input/sample.parquet"), &batch);
+    assert_contains(&refused(&["--weight", "people"], 65), &["`people`", "1 row without a weight above 0"]);
 }
 
 #[test]
 fn every_figure_is_what_plain_counting_finds() {
     let rows = Rows::of(&people(500));
-    let ended = workshop().throng(&["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis"]);
+    let ended = sandbox().throng(&["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis"]);
     let found = ended.done();
     let classes = sizes(&rows, &QUASI);
     let at_risk: u64 = classes.iter().filter(|size| **size < 5).sum();
@@ -142,9 +142,9 @@ fn every_figure_is_what_plain_counting_finds() {
 
 #[test]
 fn a_policy_names_the_columns() {
-    let workshop = workshop();
-    workshop.policy(3, 1, crate::fixture_table::COLUMNS);
-    let by_policy = workshop.throng(&["risk", "input/", "--policy", "policy.toml"]).done();
+    let sandbox = sandbox();
+    sandbox.policy(3, 1, crate::fixture_table::COLUMNS);
+    let by_policy = sandbox.throng(&["risk", "input/", "--policy", "policy.toml"]).done();
     let named = |kind: &str| -> Vec<String> {
         by_policy[kind].as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap().to_owned()).collect()
     };
@@ -152,18 +152,21 @@ fn a_policy_names_the_columns() {
     assert!(QUASI.iter().all(|name| named("columns").contains(&(*name).to_owned())), "{quasi}");
     assert_eq!(sensitive, "diagnosis");
     let by_name = ["risk", "input/", "--quasi", &quasi, "--sensitive", &sensitive];
-    assert_eq!(workshop.throng(&by_name).done(), by_policy);
-    workshop.throng(&["risk", "input/", "--policy", "policy.toml", "--quasi", "age"]).refused(2);
-    workshop.throng(&["risk", "input/"]).refused(2);
+    assert_eq!(sandbox.throng(&by_name).done(), by_policy);
+    sandbox.throng(&["risk", "input/", "--policy", "policy.toml", "--quasi", "age"]).refused(2);
+    sandbox.throng(&["risk", "input/"]).refused(2);
 }
 
 #[test]
 fn people_get_a_table_and_scripts_only_json() {
-    let workshop = workshop();
+    let sandbox = sandbox();
     let risk = ["risk", "input/people.parquet", "--quasi", "age,sex,zip"];
-    let ended = workshop.throng(&risk);
-    assert_says(&ended.stdout, &["prosecutor", "journalist", "marketer", "rows in the class", "uniques without it"]);
-    let only = workshop.throng(&[&risk[..], &["--format", "json"]].concat());
+    let ended = sandbox.throng(&risk);
+    assert_contains(
+        &ended.stdout,
+        &["prosecutor", "journalist", "marketer", "rows in the class", "uniques without it"],
+    );
+    let only = sandbox.throng(&[&risk[..], &["--format", "json"]].concat());
     assert_eq!(only.stdout.lines().count(), 1);
     assert_eq!(only.json(), ended.json());
     // The column that singles out the most rows comes first.
@@ -174,33 +177,33 @@ fn people_get_a_table_and_scripts_only_json() {
 
 #[test]
 fn a_page_fetches_nothing_and_holds_no_value() {
-    let workshop = workshop();
+    let sandbox = sandbox();
     let risk = ["risk", "input/", "--quasi", "age,sex,country,zip", "--sensitive", "diagnosis", "-o", "risk.html"];
     for _ in 0..2 {
         // A second run replaces the page.
-        assert_eq!(workshop.throng(&risk).done()["output"], "risk.html");
+        assert_eq!(sandbox.throng(&risk).done()["output"], "risk.html");
     }
-    let page = std::fs::read_to_string(workshop.path("risk.html")).unwrap();
-    assert_says(
+    let page = std::fs::read_to_string(sandbox.path("risk.html")).unwrap();
+    assert_contains(
         &page,
         &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\"", "prefers-color-scheme"],
     );
     for fetched in ["src=", "href=", "url(", "@import", "<script"] {
         assert!(!page.contains(fetched), "{fetched}");
     }
-    let said = workshop.throng(&risk).said();
+    let said = sandbox.throng(&risk).said();
     for value in ["France", "Ghana", "Female", "flu", "hepatitis", "A00", "A105"] {
         assert!(!page.contains(value) && !said.contains(value), "{value}");
     }
-    workshop.throng(&["risk", "input/", "--quasi", "age", "-o", "risk.parquet"]).refused(2);
+    sandbox.throng(&["risk", "input/", "--quasi", "age", "-o", "risk.parquet"]).refused(2);
 }
 
 #[test]
 fn every_figure_of_the_page_is_that_of_the_outcome() {
-    let workshop = workshop();
+    let sandbox = sandbox();
     let risk = ["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis", "-o", "risk.html"];
-    let outcome = workshop.throng(&risk).done();
-    let found = figures(&std::fs::read_to_string(workshop.path("risk.html")).unwrap());
+    let outcome = sandbox.throng(&risk).done();
+    let found = figures(&std::fs::read_to_string(sandbox.path("risk.html")).unwrap());
     assert!(found.len() > 25, "{} figures", found.len());
     for (key, value) in &found {
         let expected = outcome.pointer(&format!("/{}", key.replace('.', "/")));
@@ -211,25 +214,25 @@ fn every_figure_of_the_page_is_that_of_the_outcome() {
 
 #[test]
 fn columns_that_are_not_there_or_named_twice_are_refused() {
-    let workshop = workshop();
-    let message = workshop.throng(&["risk", "input/", "--quasi", "age,zpi"]).refused(2);
-    assert_says(&message, &["no column `zpi`", "`zip`"]);
-    let message = workshop.throng(&["risk", "input/", "--quasi", "age", "--sensitive", "age"]).refused(2);
-    assert_says(&message, &["`age` is named twice"]);
-    workshop.throng(&["risk", "input/"]).refused(2);
-    workshop.throng(&["risk", "nowhere/", "--quasi", "age"]).refused(66);
-    workshop.throng(&["risk", "input/", "--quasi", "age", "--threshold", "2"]).refused(2);
+    let sandbox = sandbox();
+    let message = sandbox.throng(&["risk", "input/", "--quasi", "age,zpi"]).refused(2);
+    assert_contains(&message, &["no column `zpi`", "`zip`"]);
+    let message = sandbox.throng(&["risk", "input/", "--quasi", "age", "--sensitive", "age"]).refused(2);
+    assert_contains(&message, &["`age` is named twice"]);
+    sandbox.throng(&["risk", "input/"]).refused(2);
+    sandbox.throng(&["risk", "nowhere/", "--quasi", "age"]).refused(66);
+    sandbox.throng(&["risk", "input/", "--quasi", "age", "--threshold", "2"]).refused(2);
 }
 
 #[test]
 fn null_is_a_value_and_a_threshold_is_not_reached_but_exceeded() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let ages = Int64Array::from(vec![Some(1), Some(1), None, None, Some(2)]);
     let batch = table(vec![("age", Arc::new(ages)), ("sex", strings(["f", "f", "f", "f", "f"]))]);
-    write_parquet(&workshop.path("input/people.parquet"), &batch);
+    write_parquet(&sandbox.path("input/people.parquet"), &batch);
     let at_risk = |threshold: &str| {
         let risk = ["risk", "input/", "--quasi", "age,sex", "--threshold", threshold];
-        let found = workshop.throng(&risk).done();
+        let found = sandbox.throng(&risk).done();
         assert_eq!((&found["classes"], &found["uniques"]), (&json!(3), &json!(1)));
         found["prosecutor"]["rows_at_risk"].as_u64().unwrap()
     };
@@ -238,22 +241,22 @@ fn null_is_a_value_and_a_threshold_is_not_reached_but_exceeded() {
 
 #[test]
 fn a_table_without_rows_has_no_risk_to_tell() {
-    let workshop = Workshop::new();
-    workshop.write("people.csv", "age,sex\n");
-    assert_says(&workshop.throng(&["risk", "people.csv", "--quasi", "age,sex"]).refused(65), &["no rows"]);
-    workshop.write("people.csv", "age,sex\n34,f\n");
-    let ended = workshop.throng(&["risk", "people.csv", "--quasi", "age,sex", "-o", "risk.html"]);
-    assert_says(&ended.stdout, &["1 row in 1 class; 1 row is unique (100.0 %)"]);
-    assert_says(&std::fs::read_to_string(workshop.path("risk.html")).unwrap(), &["1 of 1 row (100%) is alone"]);
-    assert_says(&ended.stderr, &["wrote risk.html"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("people.csv", "age,sex\n");
+    assert_contains(&sandbox.throng(&["risk", "people.csv", "--quasi", "age,sex"]).refused(65), &["no rows"]);
+    sandbox.write("people.csv", "age,sex\n34,f\n");
+    let ended = sandbox.throng(&["risk", "people.csv", "--quasi", "age,sex", "-o", "risk.html"]);
+    assert_contains(&ended.stdout, &["1 row in 1 class; 1 row is unique (100.0 %)"]);
+    assert_contains(&std::fs::read_to_string(sandbox.path("risk.html")).unwrap(), &["1 of 1 row (100%) is alone"]);
+    assert_contains(&ended.stderr, &["wrote risk.html"]);
 }
 
 #[test]
 fn a_table_that_does_not_fit_says_what_to_do() {
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "300000", "-o", "census"]).done();
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "300000", "-o", "census"]).done();
     let quasi = "person_id,name,age,sex,marital_status,race,birth_place,region";
     let risk = ["risk", "census", "--quasi", quasi, "--memory-limit", "160MiB"];
-    let message = workshop.throng(&risk).refused(78);
-    assert_says(&message, &["distinct combinations", "--memory-limit", "to at least "]);
+    let message = sandbox.throng(&risk).refused(78);
+    assert_contains(&message, &["distinct combinations", "--memory-limit", "to at least "]);
 }

@@ -12,22 +12,22 @@ use serde_json::Value;
 use crate::fixture_table::{COLUMNS, KEPT, QUASI, REGIONS, people};
 use crate::label_covers::{Domain, set_covers};
 use crate::release_files::{Cell, Rows, data_files, multiset, read, read_file};
-use crate::sandbox::{Workshop, names};
+use crate::sandbox::{Sandbox, names};
 use crate::tables::table;
 
 const K: u64 = 5;
 const P: u64 = 2;
 
-fn released(rows: usize) -> (Rows, Rows, Workshop, Value) {
+fn released(rows: usize) -> (Rows, Rows, Sandbox, Value) {
     let input = people(rows);
-    let workshop = Workshop::with(&input, K, P, COLUMNS);
-    let outcome = workshop.run(&[]);
-    (Rows::of(&input), Rows::of(&read(&workshop.release())), workshop, outcome)
+    let sandbox = Sandbox::with(&input, K, P, COLUMNS);
+    let outcome = sandbox.run(&[]);
+    (Rows::of(&input), Rows::of(&read(&sandbox.release())), sandbox, outcome)
 }
 
 #[test]
 fn every_class_has_k_rows_and_p_sensitive_values() {
-    let (_, release, workshop, outcome) = released(800);
+    let (_, release, sandbox, outcome) = released(800);
     let count = release.count(&QUASI, &["diagnosis"]);
     assert!(count.smallest >= K, "{count:?}");
     assert!(count.fewest[0] >= P, "{count:?}");
@@ -37,19 +37,19 @@ fn every_class_has_k_rows_and_p_sensitive_values() {
     assert_eq!(outcome["suppressed_rows"], 0);
     assert_eq!(outcome["classes"], count.classes);
     assert_eq!(outcome["satisfied"], true);
-    assert_eq!(outcome["output"], workshop.release().to_str().unwrap());
+    assert_eq!(outcome["output"], sandbox.release().to_str().unwrap());
 }
 
 #[test]
 fn a_release_has_its_files_and_nothing_else() {
-    let (_, release, workshop, _) = released(300);
-    assert_eq!(workshop.out(), ["release"]);
-    let found = names(&workshop.release());
+    let (_, release, sandbox, _) = released(300);
+    assert_eq!(sandbox.out(), ["release"]);
+    let found = names(&sandbox.release());
     let (data, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|name| name.starts_with("part-"));
     assert!(!data.is_empty() && data.iter().all(|name| name.ends_with(".parquet")), "{data:?}");
     assert_eq!(rest, ["_SUCCESS", "_throng"]);
-    assert_eq!(names(&workshop.path("out/release/_throng")), ["manifest.json", "metrics.json"]);
-    assert_eq!(std::fs::read(workshop.path("out/release/_SUCCESS")).unwrap(), b"");
+    assert_eq!(names(&sandbox.path("out/release/_throng")), ["manifest.json", "metrics.json"]);
+    assert_eq!(std::fs::read(sandbox.path("out/release/_SUCCESS")).unwrap(), b"");
     assert_eq!(release.names(), ["row", "age", "sex", "country", "zip", "diagnosis", "hours"]);
 }
 
@@ -105,9 +105,9 @@ fn mask_covers(label: &str, value: &str) -> bool {
 
 #[test]
 fn k_and_p_of_the_command_line_win() {
-    let workshop = Workshop::with(&people(400), 3, 1, COLUMNS);
-    workshop.run(&["-k", "20", "-p", "4"]);
-    let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+    let sandbox = Sandbox::with(&people(400), 3, 1, COLUMNS);
+    sandbox.run(&["-k", "20", "-p", "4"]);
+    let count = Rows::of(&read(&sandbox.release())).count(&QUASI, &["diagnosis"]);
     assert!(count.smallest >= 20 && count.fewest[0] >= 4, "{count:?}");
 }
 
@@ -119,9 +119,9 @@ fn a_release_carries_no_metadata_of_the_input() {
     let fields: Vec<Field> = fields.map(|field| field.as_ref().clone().with_metadata(tag("comment"))).collect();
     let schema = Schema::new(fields).with_metadata(tag("pandas"));
     let tagged = RecordBatch::try_new(Arc::new(schema), plain.columns().to_vec()).unwrap();
-    let workshop = Workshop::with(&tagged, K, P, COLUMNS);
-    workshop.run(&[]);
-    for file in data_files(&workshop.release()) {
+    let sandbox = Sandbox::with(&tagged, K, P, COLUMNS);
+    sandbox.run(&[]);
+    for file in data_files(&sandbox.release()) {
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
         assert!(reader.schema().metadata().is_empty(), "{:?}", reader.schema().metadata());
         assert!(reader.schema().fields().iter().all(|field| !field.metadata().contains_key("comment")));
@@ -138,10 +138,10 @@ fn suppressed_rows_are_counted_and_no_other_row_is_lost() {
     let rows = Int64Array::from_iter_values(0..60);
     let input = table(vec![("row", Arc::new(rows)), ("age", Arc::new(ages))]);
     let columns = "[columns.row]\nrole = \"insensitive\"\n[columns.age]\nrole = \"quasi\"\nnulls = \"suppress\"";
-    let workshop = Workshop::with(&input, 4, 1, columns);
-    let outcome = workshop.run(&[]);
+    let sandbox = Sandbox::with(&input, 4, 1, columns);
+    let outcome = sandbox.run(&[]);
     assert_eq!((&outcome["rows"], &outcome["suppressed_rows"]), (&Value::from(50), &Value::from(10)));
-    let release = Rows::of(&read(&workshop.release()));
+    let release = Rows::of(&read(&sandbox.release()));
     let mut ids: Vec<i64> = release.column("row").iter().map(|id| id.as_ref().unwrap().parse().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..60).filter(|row| row % 6 != 0).collect::<Vec<_>>());
@@ -150,10 +150,10 @@ fn suppressed_rows_are_counted_and_no_other_row_is_lost() {
 
 #[test]
 fn a_policy_can_leave_unlisted_columns_out() {
-    let workshop = Workshop::with(&people(200), K, 1, "");
-    workshop.policy(K, 1, "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"");
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&people(200), K, 1, "");
+    sandbox.policy(K, 1, "[columns]\ndefault = \"drop\"\n[columns.age]\nrole = \"quasi\"");
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     assert_eq!(Rows::of(&release).names(), ["age"]);
     assert_eq!(release.num_rows(), 200);
     assert_eq!(release.schema().field(0).data_type(), &DataType::Utf8);
@@ -162,34 +162,34 @@ fn a_policy_can_leave_unlisted_columns_out() {
 #[test]
 fn a_table_that_is_already_anonymous_is_released_as_it_is() {
     let sexes: StringArray = (0..40).map(|row| Some(["Female", "Male"][row % 2])).collect();
-    let workshop = Workshop::with(&table(vec![("sex", Arc::new(sexes))]), 20, 1, "[columns.sex]\nrole = \"quasi\"");
-    let outcome = workshop.run(&[]);
+    let sandbox = Sandbox::with(&table(vec![("sex", Arc::new(sexes))]), 20, 1, "[columns.sex]\nrole = \"quasi\"");
+    let outcome = sandbox.run(&[]);
     assert_eq!(outcome["ncp"], 0.0);
-    let release = read(&workshop.release());
+    let release = read(&sandbox.release());
     let labels = release.column(0).as_any().downcast_ref::<StringArray>().unwrap();
     assert_eq!(multiset(labels.iter().flatten()), HashMap::from([("Female", 20), ("Male", 20)]));
 }
 
 #[test]
 fn a_policy_says_how_many_rows_a_file_has_and_the_rows_stay_the_same() {
-    let (_, _, workshop, _) = released(800);
-    let release = read(&workshop.release());
-    let text = std::fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let (_, _, sandbox, _) = released(800);
+    let release = read(&sandbox.release());
+    let text = std::fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     for (rows_per_file, expected) in [(300, vec![300, 300, 200]), (799, vec![799, 1]), (800, vec![800])] {
-        workshop.write("policy.toml", text.replace("[output]", &format!("[output]\nrows_per_file = {rows_per_file}")));
-        workshop.run(&["--overwrite"]);
-        let files = data_files(&workshop.release());
+        sandbox.write("policy.toml", text.replace("[output]", &format!("[output]\nrows_per_file = {rows_per_file}")));
+        sandbox.run(&["--overwrite"]);
+        let files = data_files(&sandbox.release());
         let rows = |file| read_file(file).iter().map(RecordBatch::num_rows).sum::<usize>();
         assert_eq!(files.iter().map(|file| rows(file)).collect::<Vec<_>>(), expected);
-        assert_eq!(read(&workshop.release()), release);
+        assert_eq!(read(&sandbox.release()), release);
     }
 }
 
 #[test]
 fn a_run_to_which_nobody_listens_still_publishes() {
-    let workshop = Workshop::with(&people(200), K, 1, COLUMNS);
-    let mut run = workshop.start(&["run", "policy.toml"]);
+    let sandbox = Sandbox::with(&people(200), K, 1, COLUMNS);
+    let mut run = sandbox.start(&["run", "policy.toml"]);
     drop((run.stdout.take(), run.stderr.take()));
     assert_eq!(run.wait().unwrap().code(), Some(0));
-    assert_eq!(read(&workshop.release()).num_rows(), 200);
+    assert_eq!(read(&sandbox.release()).num_rows(), 200);
 }

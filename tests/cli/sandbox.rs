@@ -18,7 +18,7 @@ use crate::tables;
 pub const SECRET: &str = "the same secret in every test";
 
 /// A folder for one test: `input/`, `out/` and `policy.toml`.
-pub struct Workshop {
+pub struct Sandbox {
     folder: TempDir,
 }
 
@@ -38,9 +38,9 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl Workshop {
+impl Sandbox {
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("workshop-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap();
         for name in ["input", "out"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
@@ -49,10 +49,10 @@ impl Workshop {
 
     /// Creates a folder with a table as `input/people.parquet` and a policy for it.
     pub fn with(batch: &RecordBatch, k: u64, p: u64, columns: &str) -> Self {
-        let workshop = Self::new();
-        tables::write_parquet(&workshop.path("input/people.parquet"), batch);
-        workshop.policy(k, p, columns);
-        workshop
+        let sandbox = Self::new();
+        tables::write_parquet(&sandbox.path("input/people.parquet"), batch);
+        sandbox.policy(k, p, columns);
+        sandbox
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -150,7 +150,7 @@ pub fn policy_text(input: &str, k: u64, p: u64, columns: &str) -> String {
 }
 
 /// Asserts that a message has all of these parts.
-pub fn assert_says(message: &str, parts: &[&str]) {
+pub fn assert_contains(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }

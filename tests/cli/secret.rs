@@ -6,62 +6,62 @@ use std::path::PathBuf;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
-use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 
 /// A command without a secret of its own, whose user has this home folder.
-fn command(workshop: &Workshop, command: &str, home: Option<&str>) -> Ended {
-    let mut command = workshop.command(&[command, "policy.toml"]);
+fn command(sandbox: &Sandbox, command: &str, home: Option<&str>) -> Ended {
+    let mut command = sandbox.command(&[command, "policy.toml"]);
     for variable in ["THRONG_SECRET", "THRONG_SECRET_FILE", "XDG_STATE_HOME", "HOME"] {
         command.env_remove(variable);
     }
     if let Some(home) = home {
-        command.env("HOME", workshop.path(home));
+        command.env("HOME", sandbox.path(home));
     }
     command.output().unwrap().into()
 }
 
-fn release(workshop: &Workshop) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = data_files(&workshop.release()).into_iter();
+fn release(sandbox: &Sandbox) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = data_files(&sandbox.release()).into_iter();
     let bytes = files.map(|file| (file.clone(), fs::read(&file).unwrap())).collect();
-    fs::remove_dir_all(workshop.release()).unwrap();
+    fs::remove_dir_all(sandbox.release()).unwrap();
     bytes
 }
 
 #[test]
 fn without_a_secret_that_can_be_kept_commands_say_what_to_do() {
-    let workshop = Workshop::with(&people(200), 4, 2, COLUMNS);
+    let sandbox = Sandbox::with(&people(200), 4, 2, COLUMNS);
     for name in ["check", "run", "plan"] {
-        let message = command(&workshop, name, None).refused(78);
-        assert_says(&message, &["set THRONG_SECRET", "openssl rand -hex 32"]);
+        let message = command(&sandbox, name, None).refused(78);
+        assert_contains(&message, &["set THRONG_SECRET", "openssl rand -hex 32"]);
     }
-    assert!(workshop.out().is_empty());
+    assert!(sandbox.out().is_empty());
 }
 
 #[test]
 fn a_secret_in_the_state_folder_is_made_once_and_gives_the_same_bytes() {
-    let workshop = Workshop::with(&people(600), 4, 2, COLUMNS);
-    command(&workshop, "run", Some("home")).done();
-    let secret = fs::read(workshop.path("home/.local/state/throng/secret")).unwrap();
-    let first = release(&workshop);
-    command(&workshop, "run", Some("home")).done();
-    assert_eq!(fs::read(workshop.path("home/.local/state/throng/secret")).unwrap(), secret);
-    assert!(release(&workshop) == first, "the same secret gives other bytes");
-    command(&workshop, "run", Some("another-home")).done();
-    assert!(release(&workshop) != first, "another secret gives the same bytes");
+    let sandbox = Sandbox::with(&people(600), 4, 2, COLUMNS);
+    command(&sandbox, "run", Some("home")).done();
+    let secret = fs::read(sandbox.path("home/.local/state/throng/secret")).unwrap();
+    let first = release(&sandbox);
+    command(&sandbox, "run", Some("home")).done();
+    assert_eq!(fs::read(sandbox.path("home/.local/state/throng/secret")).unwrap(), secret);
+    assert!(release(&sandbox) == first, "the same secret gives other bytes");
+    command(&sandbox, "run", Some("another-home")).done();
+    assert!(release(&sandbox) != first, "another secret gives the same bytes");
 }
 
 #[test]
 fn no_document_holds_the_secret_and_digests_depend_on_it() {
-    let workshop = Workshop::with(&people(600), 4, 2, COLUMNS);
+    let sandbox = Sandbox::with(&people(600), 4, 2, COLUMNS);
     let mut digests = Vec::new();
     for secret in ["one secret of the office", "another secret of theirs"] {
         let ended: Ended = {
             let mut command =
-                workshop.command(&["run", "policy.toml", "--overwrite", "-v", "--metrics-file", "run.prom"]);
+                sandbox.command(&["run", "policy.toml", "--overwrite", "-v", "--metrics-file", "run.prom"]);
             command.env("THRONG_SECRET", secret).output().unwrap().into()
         };
         let documents = ["out/release/_throng/manifest.json", "out/release/_throng/metrics.json", "run.prom"];
-        let texts = documents.map(|name| fs::read_to_string(workshop.path(name)).unwrap());
+        let texts = documents.map(|name| fs::read_to_string(sandbox.path(name)).unwrap());
         for text in texts.iter().chain([&ended.stdout, &ended.stderr]) {
             assert!(!text.contains(secret), "the secret is in {text}");
         }

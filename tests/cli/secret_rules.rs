@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Date32Array, Int64Array, RecordBatch};
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table};
 
 /// The fixture table with codes, salaries and days of admission.
@@ -54,9 +54,9 @@ distance = "hierarchical"
 
 #[test]
 fn protected_labels_of_a_rule_count_once() {
-    let workshop = Workshop::with(&patients(500), 5, 3, &format!("{COLUMNS}{PROTECTED}"));
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&patients(500), 5, 3, &format!("{COLUMNS}{PROTECTED}"));
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     let strong = |column: &str, strong: &dyn Fn(&str) -> String| {
         let distinct = |values: Vec<&str>| values.into_iter().map(strong).collect::<HashSet<_>>().len();
         classes(&released, column).into_iter().map(distinct).min().unwrap()
@@ -73,7 +73,7 @@ fn protected_labels_of_a_rule_count_once() {
     assert!(strong("code", &code) >= 3 && strong("salary", &salary) >= 3 && strong("day", &day) >= 3);
     // Values are released as they are.
     assert!(released.column("code").iter().any(|cell| cell.as_deref() == Some("C509")));
-    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
 
     // The same release under labels that protect more, and under smaller distances.
     for (promised, stricter) in [
@@ -83,8 +83,8 @@ fn protected_labels_of_a_rule_count_once() {
         ("t = 0.6", "t = 0.05"),
     ] {
         assert!(PROTECTED.contains(promised));
-        workshop.policy(5, 3, &format!("{COLUMNS}{}", PROTECTED.replace(promised, stricter)));
-        let refused = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+        sandbox.policy(5, 3, &format!("{COLUMNS}{}", PROTECTED.replace(promised, stricter)));
+        let refused = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]);
         assert_eq!(refused.code, Some(4), "{refused:?}");
     }
 }
@@ -93,13 +93,13 @@ fn protected_labels_of_a_rule_count_once() {
 fn a_hierarchy_must_fit_the_type_of_a_sensitive_column() {
     let masked = PROTECTED.replace("{ intervals = [100] }", "{ mask = \"right\" }");
     let masked = masked.replace("[\"[0-99]\", \"[100-199]\", \"[200-300)\"]", "[\"1*\"]");
-    let workshop = Workshop::with(&patients(200), 5, 2, &format!("{COLUMNS}{masked}"));
-    workshop.run(&[]);
+    let sandbox = Sandbox::with(&patients(200), 5, 2, &format!("{COLUMNS}{masked}"));
+    sandbox.run(&[]);
     let dated =
         masked.replace("{ mask = \"right\" }\nprotected = [\"1*\"]", "{ date = [\"year\"] }\nprotected = [\"2020\"]");
-    workshop.policy(5, 2, &format!("{COLUMNS}{dated}"));
-    assert_says(
-        &workshop.throng(&["check", "policy.toml"]).refused(78),
+    sandbox.policy(5, 2, &format!("{COLUMNS}{dated}"));
+    assert_contains(
+        &sandbox.throng(&["check", "policy.toml"]).refused(78),
         &["columns.salary.hierarchy", "calendar parts are for dates and timestamps"],
     );
 }
@@ -134,9 +134,9 @@ fn categories_are_given_by_prefix_and_band() {
         let (head, rest) = columns.split_once("[columns.code]").unwrap();
         format!("{head}{COLUMNS}[columns.code]{rest}")
     };
-    let workshop = Workshop::with(&input, 5, 2, &policy(CATEGORIES));
-    workshop.run(&[]);
-    let (original, released) = (Rows::of(&input), Rows::of(&read(&workshop.release())));
+    let sandbox = Sandbox::with(&input, 5, 2, &policy(CATEGORIES));
+    sandbox.run(&[]);
+    let (original, released) = (Rows::of(&input), Rows::of(&read(&sandbox.release())));
     let (codes, shown) = (released.column("code"), released.column("code_category"));
     for (code, shown) in codes.iter().zip(shown) {
         assert_eq!(code_category(code.as_deref().unwrap()), shown.as_deref().unwrap());
@@ -156,18 +156,18 @@ fn categories_are_given_by_prefix_and_band() {
     for days in classes(&released, "day") {
         assert_eq!(days.into_iter().map(|day| day >= "2021-06-01").collect::<HashSet<_>>().len(), 2);
     }
-    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
 
     // The same release with a wrong category next to a value, and with bands that leave only one category in a class.
     for (promised, other) in [("\"c5\"", "\"c7\", \"c\""), ("\"C6\", \"E\"", "\"E\""), ("2021-06-01", "2023-01-01")] {
-        workshop.policy(5, 2, &policy(&CATEGORIES.replace(promised, other)));
-        let verified = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+        sandbox.policy(5, 2, &policy(&CATEGORIES.replace(promised, other)));
+        let verified = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]);
         let is_same = promised == "\"c5\"";
         assert_eq!(verified.code, Some(if is_same { 0 } else { 4 }), "{verified:?}");
     }
     // A value that no prefix has is an error that does not quote it.
-    workshop.policy(5, 2, &policy(&CATEGORIES.replace("\"D\", ", "")));
-    let message = workshop.run_refused(65, &["--overwrite"]);
-    assert_says(&message, &["`code`", "2 distinct values"]);
+    sandbox.policy(5, 2, &policy(&CATEGORIES.replace("\"D\", ", "")));
+    let message = sandbox.run_refused(65, &["--overwrite"]);
+    assert_contains(&message, &["`code`", "2 distinct values"]);
     assert!(!message.contains("D10"));
 }

@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::{Workshop, assert_says, names};
+use crate::sandbox::{Sandbox, assert_contains, names};
 use crate::tables;
 
 /// A series over the first `rows` people of the table.
-fn workshop(rows: usize) -> Workshop {
-    let workshop =
-        Workshop::with(&people(rows), 4, 2, &format!("unit = \"row\"\n[series]\nledger = \"ledger\"\n{COLUMNS}"));
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"series\"\n"));
-    workshop
+fn sandbox(rows: usize) -> Sandbox {
+    let sandbox =
+        Sandbox::with(&people(rows), 4, 2, &format!("unit = \"row\"\n[series]\nledger = \"ledger\"\n{COLUMNS}"));
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"series\"\n"));
+    sandbox
 }
 
 /// Replaces the input of the next night.
-fn tonight(workshop: &Workshop, table: &RecordBatch) {
-    tables::write_parquet(&workshop.path("input/people.parquet"), table);
+fn tonight(sandbox: &Sandbox, table: &RecordBatch) {
+    tables::write_parquet(&sandbox.path("input/people.parquet"), table);
 }
 
-fn copy_release(workshop: &Workshop, to: &str) {
-    let to = workshop.path(to);
+fn copy_release(sandbox: &Sandbox, to: &str) {
+    let to = sandbox.path(to);
     fs::create_dir(&to).unwrap();
-    for name in names(&workshop.release()).iter().filter(|name| name.starts_with("part-")) {
-        fs::copy(workshop.release().join(name), to.join(name)).unwrap();
+    for name in names(&sandbox.release()).iter().filter(|name| name.starts_with("part-")) {
+        fs::copy(sandbox.release().join(name), to.join(name)).unwrap();
     }
 }
 
@@ -35,14 +35,14 @@ const VERIFY: [&str; 4] = ["verify", "out/release", "--policy", "policy.toml"];
 
 #[test]
 fn releases_of_a_series_are_verified_together() {
-    let workshop = workshop(900);
-    let first = workshop.run(&[]);
+    let sandbox = sandbox(900);
+    let first = sandbox.run(&[]);
     assert_eq!(first["rows"], 900);
-    copy_release(&workshop, "night-1");
+    copy_release(&sandbox, "night-1");
     // One person leaves, a hundred come.
-    tonight(&workshop, &people(1000).slice(1, 999));
-    workshop.run(&[]);
-    let verified = workshop.throng(&[&VERIFY[..], &["--against", "night-1", "--ledger"]].concat()).done();
+    tonight(&sandbox, &people(1000).slice(1, 999));
+    sandbox.run(&[]);
+    let verified = sandbox.throng(&[&VERIFY[..], &["--against", "night-1", "--ledger"]].concat()).done();
     assert_eq!((&verified["satisfied"], &verified["against"][0]["left"]), (&true.into(), &0.into()), "{verified}");
     assert_eq!(
         (&verified["against"][0]["stayed"], &verified["ledger"]["releases"]),
@@ -51,70 +51,70 @@ fn releases_of_a_series_are_verified_together() {
     );
 
     // The same without a ledger is detected.
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     let plain = text
         .replace("mode = \"series\"", "mode = \"overwrite\"")
         .replace("unit = \"row\"\n[series]\nledger = \"ledger\"\n", "");
-    workshop.write("plain.toml", plain);
-    workshop.throng(&["run", "plain.toml", "--output", "out/plain"]).done();
-    let refused = workshop.throng(&["verify", "out/plain", "--policy", "plain.toml", "--against", "night-1"]);
+    sandbox.write("plain.toml", plain);
+    sandbox.throng(&["run", "plain.toml", "--output", "out/plain"]).done();
+    let refused = sandbox.throng(&["verify", "out/plain", "--policy", "plain.toml", "--against", "night-1"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(refused.json()["against"][0]["rows_below_k"].as_u64().unwrap() > 0);
 }
 
 #[test]
 fn the_ledger_is_verified_under_a_policy_that_has_the_columns_in_another_order() {
-    let workshop = workshop(300);
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let sandbox = sandbox(300);
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
     let columns: Vec<&str> = COLUMNS.trim().split("[columns.").skip(1).collect();
     let reversed: String = columns.iter().rev().map(|column| format!("[columns.{column}\n")).collect();
     let turned = text.replace(COLUMNS.trim(), &reversed);
     assert!(turned.find("[columns.diagnosis]").unwrap() < turned.find("[columns.age]").unwrap());
-    workshop.write("policy.toml", turned);
-    workshop.run(&[]);
-    let verified = workshop.throng(&[&VERIFY[..], &["--ledger"]].concat()).done();
+    sandbox.write("policy.toml", turned);
+    sandbox.run(&[]);
+    let verified = sandbox.throng(&[&VERIFY[..], &["--ledger"]].concat()).done();
     assert_eq!((&verified["ledger"]["unknown_rows"], &verified["satisfied"]), (&0.into(), &true.into()), "{verified}");
 }
 
 #[test]
 fn a_lost_ledger_and_a_changed_policy_say_how_to_begin_again() {
-    let workshop = workshop(300);
-    workshop.run(&[]);
-    let changed = workshop.run_refused(78, &["--k", "5"]);
-    assert_says(&changed, &["the policy has changed", "--rebase"]);
-    fs::remove_dir_all(workshop.path("ledger")).unwrap();
-    let lost = workshop.run_refused(78, &[]);
-    assert_says(&lost, &["lost", "--rebase"]);
-    workshop.run(&["--rebase"]);
-    workshop.run(&[]);
-    let without = workshop.command(&["run", "policy.toml"]).env_remove("THRONG_LEDGER_KEY").output().unwrap();
+    let sandbox = sandbox(300);
+    sandbox.run(&[]);
+    let changed = sandbox.run_refused(78, &["--k", "5"]);
+    assert_contains(&changed, &["the policy has changed", "--rebase"]);
+    fs::remove_dir_all(sandbox.path("ledger")).unwrap();
+    let lost = sandbox.run_refused(78, &[]);
+    assert_contains(&lost, &["lost", "--rebase"]);
+    sandbox.run(&["--rebase"]);
+    sandbox.run(&[]);
+    let without = sandbox.command(&["run", "policy.toml"]).env_remove("THRONG_LEDGER_KEY").output().unwrap();
     assert_eq!(without.status.code(), Some(78));
 }
 
 #[test]
 fn a_night_that_is_killed_leaves_the_old_state_or_the_new_one() {
-    let workshop = workshop(3000);
-    workshop.run(&[]);
-    tonight(&workshop, &people(3600));
+    let sandbox = sandbox(3000);
+    sandbox.run(&[]);
+    tonight(&sandbox, &people(3600));
     let verify = [&VERIFY[..], &["--ledger"]].concat();
     let mut releases = 1;
     // Killed at moments spread over a run: before the ledger is written, between ledger and release, and after both.
     for delay in [0, 40, 80, 120, 160, 240, 320, 480, 640] {
-        let mut run = workshop.start(&["run", "policy.toml"]);
+        let mut run = sandbox.start(&["run", "policy.toml"]);
         let start = Instant::now();
-        let is_written = || fs::read_dir(workshop.path("ledger")).unwrap().count() > 2;
+        let is_written = || fs::read_dir(sandbox.path("ledger")).unwrap().count() > 2;
         while start.elapsed() < Duration::from_millis(delay) && !(delay % 80 == 40 && is_written()) {
             std::thread::sleep(Duration::from_millis(1));
         }
         run.kill().unwrap();
         run.wait().unwrap();
-        let found = workshop.throng(&verify).done();
+        let found = sandbox.throng(&verify).done();
         let now = found["ledger"]["releases"].as_u64().unwrap();
         assert!(now == releases || now == releases + 1, "{now} after {releases}");
         releases = now;
     }
-    workshop.run(&[]);
-    let found = workshop.throng(&verify).done();
+    sandbox.run(&[]);
+    let found = sandbox.throng(&verify).done();
     assert_eq!(found["ledger"]["releases"], releases + 1);
-    assert!(names(&workshop.release()).contains(&"_SUCCESS".to_owned()));
+    assert!(names(&sandbox.release()).contains(&"_SUCCESS".to_owned()));
 }

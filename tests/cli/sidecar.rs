@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fixture_table::{COLUMNS, QUASI, REGIONS, people};
 use crate::release_files::{Rows, data_files, read, read_file};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 
 const K: u64 = 4;
 
@@ -25,13 +25,13 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn the_manifest_lists_every_data_file_with_its_rows_size_and_digest() {
-    let workshop = Workshop::with(&people(500), K, 2, COLUMNS);
-    let outcome = workshop.run(&[]);
-    let manifest = document(&workshop.path("out/release/_throng/manifest.json"));
+    let sandbox = Sandbox::with(&people(500), K, 2, COLUMNS);
+    let outcome = sandbox.run(&[]);
+    let manifest = document(&sandbox.path("out/release/_throng/manifest.json"));
     assert_eq!(keys(&manifest), ["files", "policy_digest", "run_id", "schema_version", "throng_version"]);
     assert_eq!(manifest["run_id"], outcome["run_id"]);
     let files = manifest["files"].as_array().unwrap();
-    let on_disk = data_files(&workshop.release());
+    let on_disk = data_files(&sandbox.release());
     assert_eq!(files.len(), on_disk.len());
     for (entry, path) in files.iter().zip(&on_disk) {
         let bytes = fs::read(path).unwrap();
@@ -47,11 +47,11 @@ fn the_manifest_lists_every_data_file_with_its_rows_size_and_digest() {
 #[test]
 fn the_metrics_are_those_of_the_released_files() {
     let input = people(500);
-    let workshop = Workshop::with(&input, K, 2, COLUMNS);
-    let outcome = workshop.run(&["--threads", "2"]);
-    let metrics = document(&workshop.path("out/release/_throng/metrics.json"));
-    let manifest = document(&workshop.path("out/release/_throng/manifest.json"));
-    let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+    let sandbox = Sandbox::with(&input, K, 2, COLUMNS);
+    let outcome = sandbox.run(&["--threads", "2"]);
+    let metrics = document(&sandbox.path("out/release/_throng/metrics.json"));
+    let manifest = document(&sandbox.path("out/release/_throng/manifest.json"));
+    let count = Rows::of(&read(&sandbox.release())).count(&QUASI, &["diagnosis"]);
 
     assert_eq!(
         keys(&metrics),
@@ -78,8 +78,8 @@ fn the_metrics_are_those_of_the_released_files() {
     assert_eq!(metrics["policy_digest"].as_str().unwrap().len(), 64);
 
     let size = |path: &Path| fs::metadata(path).unwrap().len();
-    let files = data_files(&workshop.release());
-    let bytes = size(&workshop.path("input/people.parquet"));
+    let files = data_files(&sandbox.release());
+    let bytes = size(&sandbox.path("input/people.parquet"));
     assert_eq!(metrics["input"], serde_json::json!({ "rows": 500, "files": 1, "bytes": bytes }));
     let bytes: u64 = files.iter().map(|file| size(file)).sum();
     let output = serde_json::json!({ "rows": 500, "files": files.len(), "bytes": bytes, "suppressed_rows": 0 });
@@ -179,10 +179,10 @@ fn losses(name: &str, label: &str, input: &Rows) -> (f64, f64) {
 #[test]
 fn ncp_and_information_loss_follow_from_the_released_labels() {
     let input = people(500);
-    let workshop = Workshop::with(&input, 12, 3, COLUMNS);
-    let outcome = workshop.run(&[]);
-    let utility = document(&workshop.path("out/release/_throng/metrics.json"))["utility"].clone();
-    let (input, release) = (Rows::of(&input), Rows::of(&read(&workshop.release())));
+    let sandbox = Sandbox::with(&input, 12, 3, COLUMNS);
+    let outcome = sandbox.run(&[]);
+    let utility = document(&sandbox.path("out/release/_throng/metrics.json"))["utility"].clone();
+    let (input, release) = (Rows::of(&input), Rows::of(&read(&sandbox.release())));
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
     for name in QUASI {
         let of_rows = release.column(name).iter().map(|label| losses(name, label.as_deref().unwrap(), &input));

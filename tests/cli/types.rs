@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Int32Type, TimeUnit};
 
 use crate::label_covers::{Domain, flat_covers, set_covers};
 use crate::release_files::{Rows, multiset, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{table, texts};
 
 const ROWS: i64 = 36;
@@ -97,9 +97,9 @@ fn input(columns: &[(String, ArrayRef)]) -> RecordBatch {
 fn release(columns: &[(String, ArrayRef)], how: &str) -> (RecordBatch, Rows) {
     let of_column = |(name, _): &(String, ArrayRef)| format!("[columns.{name}]\n{how}\n");
     let policy = columns.iter().map(of_column).collect::<String>() + "[columns.row]\nrole = \"insensitive\"";
-    let workshop = Workshop::with(&input(columns), K, 1, &policy);
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&input(columns), K, 1, &policy);
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     let rows = Rows::of(&release);
     assert_eq!(rows.len(), ROWS as usize);
     (release, rows)
@@ -204,9 +204,9 @@ fn every_type_can_be_sensitive_and_comes_out_unchanged() {
     all.extend(columns.iter().cloned());
     let policy = policy + "[columns.grp]\nrole = \"quasi\"\n[columns.row]\nrole = \"insensitive\"";
     let input = input(&all);
-    let workshop = Workshop::with(&input, K, 2, &policy);
-    workshop.run(&[]);
-    let (before, after) = (Rows::of(&input), read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, K, 2, &policy);
+    sandbox.run(&[]);
+    let (before, after) = (Rows::of(&input), read(&sandbox.release()));
     let rows = Rows::of(&after);
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let count = rows.count(&["grp"], &names);
@@ -226,17 +226,17 @@ fn nulls_are_values_of_a_quasi_identifier_and_none_of_a_sensitive_column() {
     let ill: StringArray = (0..40).map(|row| (row % 2 == 0).then_some(["flu", "gout"][row / 2 % 2])).collect();
     let input = table(vec![("age", Arc::new(ages)), ("ill", Arc::new(ill))]);
     let columns = "[columns.age]\nrole = \"quasi\"\n[columns.ill]\nrole = \"sensitive\"";
-    let workshop = Workshop::with(&input, 10, 2, columns);
-    workshop.run(&[]);
-    let rows = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, 10, 2, columns);
+    sandbox.run(&[]);
+    let rows = Rows::of(&read(&sandbox.release()));
     let count = rows.count(&["age"], &["ill"]);
     assert!(count.smallest >= 10 && count.fewest[0] >= 2, "{count:?}");
     assert_eq!(rows.column("ill").iter().filter(|value| value.is_none()).count(), 20);
     // A class of only nulls has the label null; one with nulls and values has `*`.
     assert!(rows.column("age").iter().all(|label| label.as_deref().is_none_or(|label| !label.is_empty())));
-    let workshop = Workshop::with(&input, 10, 1, columns);
-    workshop.run(&[]);
-    let labels = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, 10, 1, columns);
+    sandbox.run(&[]);
+    let labels = Rows::of(&read(&sandbox.release()));
     let plain = multiset(labels.column("age").iter().map(Option::as_deref));
     let expected = [(None, 10), (Some("10"), 10), (Some("20"), 10), (Some("30"), 10)];
     assert_eq!(plain, expected.into_iter().collect());
@@ -252,9 +252,9 @@ fn columns_of_nothing_but_nulls_are_released_as_nulls() {
         all.extend(columns.iter().cloned());
         let policy: String = columns.iter().map(|(name, _)| format!("[columns.{name}]\nrole = \"{role}\"\n")).collect();
         let policy = policy + "[columns.age]\nrole = \"quasi\"\n[columns.row]\nrole = \"insensitive\"";
-        let workshop = Workshop::with(&input(&all), K, 1, &policy);
-        workshop.run(&[]);
-        let release = read(&workshop.release());
+        let sandbox = Sandbox::with(&input(&all), K, 1, &policy);
+        sandbox.run(&[]);
+        let release = read(&sandbox.release());
         assert_eq!(release.num_rows(), ROWS as usize);
         for (name, _) in &columns {
             let column = release.column_by_name(name).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table};
 
 /// Visits of patients, of whom a few have very many.
@@ -100,14 +100,14 @@ fn classes_have_k_patients_and_p_values_that_p_patients_carry() {
     let input = visits(900);
     let original = Rows::of(&input);
     // Without a unit, rows are counted, and some class has fewer people.
-    let workshop = Workshop::with(&input, k, p, COLUMNS);
-    workshop.run(&[]);
-    let counted = classes(&original, &Rows::of(&read(&workshop.release())));
+    let sandbox = Sandbox::with(&input, k, p, COLUMNS);
+    sandbox.run(&[]);
+    let counted = classes(&original, &Rows::of(&read(&sandbox.release())));
     assert!(counted.iter().any(|class| people(class) < k as usize), "the table does not need units");
 
-    let workshop = Workshop::with(&input, k, p, &format!("unit = \"patient_id\"\n{COLUMNS}"));
-    workshop.run(&[]);
-    let release = read(&workshop.release());
+    let sandbox = Sandbox::with(&input, k, p, &format!("unit = \"patient_id\"\n{COLUMNS}"));
+    sandbox.run(&[]);
+    let release = read(&sandbox.release());
     assert_eq!(release.schema().fields().len(), 5, "{:?}", release.schema());
     let counted = classes(&original, &Rows::of(&release));
     assert_eq!(counted.iter().map(Vec::len).sum::<usize>(), original.len());
@@ -116,18 +116,18 @@ fn classes_have_k_patients_and_p_values_that_p_patients_carry() {
         assert!(people(class) >= k as usize, "{} patients in {} rows", people(class), class.len());
         assert!(carried(class) >= p as usize, "{class:?}");
     }
-    let metrics = std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    let metrics = std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
     let fewest = counted.iter().map(|class| people(class)).min().unwrap();
     assert_eq!(metrics["privacy"]["requirements"][0]["achieved"], fewest);
-    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
+    assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
 }
 
 #[test]
 fn a_table_with_fewer_people_than_k_is_refused() {
     let input = visits(5);
-    let workshop = Workshop::with(&input, 8, 2, &format!("unit = \"patient_id\"\n{COLUMNS}"));
-    assert_says(&workshop.run_refused(3, &[]), &["5 units", "k = 8"]);
+    let sandbox = Sandbox::with(&input, 8, 2, &format!("unit = \"patient_id\"\n{COLUMNS}"));
+    assert_contains(&sandbox.run_refused(3, &[]), &["5 units", "k = 8"]);
 }
 
 #[test]
@@ -136,20 +136,20 @@ fn rows_without_a_unit_are_units_of_their_own_or_an_error() {
     let mut columns = input.columns().to_vec();
     columns[1] = arrow::array::new_null_array(columns[1].data_type(), input.num_rows());
     let input = RecordBatch::try_new(input.schema(), columns).unwrap();
-    let workshop = Workshop::with(&input, 8, 2, &format!("unit = \"patient_id\"\n{COLUMNS}"));
-    workshop.run(&[]);
+    let sandbox = Sandbox::with(&input, 8, 2, &format!("unit = \"patient_id\"\n{COLUMNS}"));
+    sandbox.run(&[]);
     let error = format!("unit = [\"patient_id\"]\nunit_nulls = \"error\"\n{COLUMNS}");
-    let workshop = Workshop::with(&input, 8, 2, &error);
-    assert_says(&workshop.run_refused(65, &[]), &["patient_id"]);
+    let sandbox = Sandbox::with(&input, 8, 2, &error);
+    assert_contains(&sandbox.run_refused(65, &[]), &["patient_id"]);
 }
 
 #[test]
 fn verify_counts_the_units_of_any_table() {
     let input = visits(60);
-    let workshop = Workshop::with(&input, 2, 1, COLUMNS);
+    let sandbox = Sandbox::with(&input, 2, 1, COLUMNS);
     let check = |more: &[&str]| {
         let arguments = ["verify", "input/people.parquet", "--quasi", "sex", "-k", "70"];
-        workshop.throng(&[&arguments[..], more].concat()).code
+        sandbox.throng(&[&arguments[..], more].concat()).code
     };
     assert_eq!((check(&[]), check(&["--unit", "patient_id"])), (Some(0), Some(4)));
 }

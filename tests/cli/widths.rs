@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{pieces, strings, table, write_ipc, write_parquet};
 
 const ROWS: usize = 600;
@@ -33,35 +33,35 @@ fn with_types(batch: &RecordBatch, [row, age, hours]: &[DataType; 3]) -> RecordB
 }
 
 /// An input of three files, of which the n-th has the types of `widths[n]`.
-fn workshop(widths: [&[DataType; 3]; 3], extension: &str, write: fn(&Path, &RecordBatch)) -> Workshop {
-    let workshop = Workshop::new();
+fn sandbox(widths: [&[DataType; 3]; 3], extension: &str, write: fn(&Path, &RecordBatch)) -> Sandbox {
+    let sandbox = Sandbox::new();
     for (number, (rows, types)) in pieces(&people(ROWS), 3).iter().zip(widths).enumerate() {
-        write(&workshop.path(&format!("input/{number}.{extension}")), &with_types(rows, types));
+        write(&sandbox.path(&format!("input/{number}.{extension}")), &with_types(rows, types));
     }
-    workshop.policy(4, 2, COLUMNS);
-    workshop
+    sandbox.policy(4, 2, COLUMNS);
+    sandbox
 }
 
-fn released(workshop: &Workshop) -> Vec<Vec<u8>> {
-    workshop.run(&["--overwrite"]);
-    data_files(&workshop.release()).iter().map(|file| std::fs::read(file).unwrap()).collect()
+fn released(sandbox: &Sandbox) -> Vec<Vec<u8>> {
+    sandbox.run(&["--overwrite"]);
+    data_files(&sandbox.release()).iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
 #[test]
 fn the_widest_type_is_read_whatever_the_order_of_the_files() {
     let wide = [Int64, Int16, Float64];
-    let expected = released(&workshop([&wide, &wide, &wide], "parquet", write_parquet));
+    let expected = released(&sandbox([&wide, &wide, &wide], "parquet", write_parquet));
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let found = released(&workshop(order.map(|at| &WIDTHS[at]), "parquet", write_parquet));
+        let found = released(&sandbox(order.map(|at| &WIDTHS[at]), "parquet", write_parquet));
         assert!(found == expected, "{order:?}: other bytes than with the widest types in every file");
     }
 }
 
 #[test]
 fn arrow_files_of_several_widths_are_refused_with_both_files() {
-    let workshop = workshop(WIDTHS.each_ref(), "arrow", write_ipc);
-    let message = workshop.run_refused(65, &[]);
-    assert_says(
+    let sandbox = sandbox(WIDTHS.each_ref(), "arrow", write_ipc);
+    let message = sandbox.run_refused(65, &[]);
+    assert_contains(
         &message,
         &["input/0.arrow", "input/1.arrow", "column `row` is Int32 in the first and Int64 in the second"],
     );
@@ -71,8 +71,8 @@ fn arrow_files_of_several_widths_are_refused_with_both_files() {
 fn every_command_reads_the_same_rows() {
     let wide = [Int64, Int16, Float64];
     let said = |widths: [&[DataType; 3]; 3]| -> Vec<Value> {
-        let workshop = workshop(widths, "parquet", write_parquet);
-        workshop.run(&[]);
+        let sandbox = sandbox(widths, "parquet", write_parquet);
+        sandbox.run(&[]);
         let commands = [
             &["check", "policy.toml"][..],
             &["risk", "input/", "--quasi", "age,sex,hours"],
@@ -80,11 +80,11 @@ fn every_command_reads_the_same_rows() {
             &["utility", "out/release", "--original", "input/", "--policy", "policy.toml"],
             &["init", "input/", "-o", "draft.toml"],
         ];
-        let mut said: Vec<Value> = commands.iter().map(|command| workshop.throng(command).done()).collect();
-        let draft = std::fs::read_to_string(workshop.path("draft.toml")).unwrap();
+        let mut said: Vec<Value> = commands.iter().map(|command| sandbox.throng(command).done()).collect();
+        let draft = std::fs::read_to_string(sandbox.path("draft.toml")).unwrap();
         let sums = "SELECT sum(row) AS rows, min(age) AS youngest, max(age) AS oldest, sum(hours) AS hours FROM";
         let query = format!("{sums} 'input/'; SELECT arrow_typeof(age) AS age, count(*) AS n FROM 'input/' GROUP BY 1");
-        let queried = workshop.throng(&["sql", "--format", "csv", "-c", &query]);
+        let queried = sandbox.throng(&["sql", "--format", "csv", "-c", &query]);
         assert_eq!(queried.code, Some(0), "{queried:?}");
         said.extend([draft, queried.stdout].map(Value::from));
         for outcome in said.iter_mut().filter_map(Value::as_object_mut) {
@@ -116,11 +116,11 @@ fn types_that_no_type_holds_are_refused_with_both_files() {
         ([day(), day(), number(&Int32)], ["0", "2"], ["date", "Int32"]),
     ];
     for (files, named, types) in cases {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         for (number, rows) in files.iter().enumerate() {
-            write_parquet(&workshop.path(&format!("input/{number}.parquet")), rows);
+            write_parquet(&sandbox.path(&format!("input/{number}.parquet")), rows);
         }
-        workshop.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n");
+        sandbox.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n");
         let places = named.map(|name| format!("input/{name}.parquet"));
         for command in [
             &["run", "policy.toml"][..],
@@ -130,37 +130,40 @@ fn types_that_no_type_holds_are_refused_with_both_files() {
             &["verify", "input/", "--quasi", "age", "-k", "2"],
             &["sql", "-c", "SELECT count(*) FROM 'input/'"],
         ] {
-            let refused = workshop.throng(command);
+            let refused = sandbox.throng(command);
             assert_eq!(refused.code, Some(65), "{refused:?}");
             let message = refused.stderr;
             let types = format!("column `age` is {} in the first and {}", types[0], types[1]);
-            assert_says(&message, &[&places[0], &places[1], &types, "give all input files"]);
+            assert_contains(&message, &[&places[0], &places[1], &types, "give all input files"]);
         }
     }
 }
 
 #[test]
 fn an_external_table_has_one_width_or_columns_of_its_own() {
-    let workshop = workshop(WIDTHS.each_ref(), "parquet", write_parquet);
+    let sandbox = sandbox(WIDTHS.each_ref(), "parquet", write_parquet);
     let sql = |columns: &str| {
         let create = format!("CREATE EXTERNAL TABLE t {columns} STORED AS PARQUET LOCATION 'input/'");
-        workshop.throng(&["sql", "--format", "csv", "-c", &format!("{create}; SELECT sum(row) AS n FROM t")])
+        sandbox.throng(&["sql", "--format", "csv", "-c", &format!("{create}; SELECT sum(row) AS n FROM t")])
     };
     let refused = sql("");
     assert_eq!(refused.code, Some(65), "{refused:?}");
     let types = "column `row` is Int32 in the first and Int64 in the second";
-    assert_says(&refused.stderr, &["input/0.parquet", "input/1.parquet", types, "list the columns with their types"]);
+    assert_contains(
+        &refused.stderr,
+        &["input/0.parquet", "input/1.parquet", types, "list the columns with their types"],
+    );
     // A message does not show the values of folders.
     for number in 0..3 {
-        let rows = std::fs::read(workshop.path(&format!("input/{number}.parquet"))).unwrap();
+        let rows = std::fs::read(sandbox.path(&format!("input/{number}.parquet"))).unwrap();
         let folder = format!("years/year={}", 1990 + number);
-        std::fs::create_dir_all(workshop.path(&folder)).unwrap();
-        workshop.write(&format!("{folder}/people.parquet"), rows);
+        std::fs::create_dir_all(sandbox.path(&folder)).unwrap();
+        sandbox.write(&format!("{folder}/people.parquet"), rows);
     }
     let create = "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'years/'";
-    let refused = workshop.throng(&["sql", "-c", create]);
+    let refused = sandbox.throng(&["sql", "-c", create]);
     assert_eq!(refused.code, Some(65), "{refused:?}");
-    assert_says(&refused.stderr, &["year=…/people.parquet", types]);
+    assert_contains(&refused.stderr, &["year=…/people.parquet", types]);
     assert!(!refused.stderr.contains("year=1"), "{refused:?}");
     let declared = sql("(row BIGINT)");
     let sum: i64 = (0..ROWS as i64).map(|row| 1_000_000 + row).sum();

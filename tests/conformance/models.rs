@@ -90,7 +90,7 @@ impl ModelCase {
     /// Returns the table with the columns, codings, limits and covers of this model.
     pub fn table(&self, whole: &RandomTable) -> RandomTable {
         let looks: Vec<RandomCoding> = self.asks.iter().map(|ask| ask.look).collect();
-        let table = whole.with_looks(&looks);
+        let table = whole.with_codings(&looks);
         let table = if self.limited { table.with_limits() } else { table };
         if self.covered { table.with_covers() } else { table }
     }

@@ -2,7 +2,7 @@
 
 use throng_testkit::{CloudStore, skip};
 
-use crate::sandbox::{Ended, Workshop, policy_text};
+use crate::sandbox::{Ended, Sandbox, policy_text};
 use crate::setting::say;
 
 const COLUMNS: &str = "[columns]\nage.role = \"quasi\"\ndiagnosis.role = \"sensitive\"\n";
@@ -12,23 +12,23 @@ const OF_A_RELEASE: &str = "[columns]\nage.role = \"insensitive\"\ndiagnosis.rol
 
 /// A table of people on this machine, and commands in the environment of a store.
 struct Office {
-    workshop: Workshop,
+    sandbox: Sandbox,
     store: CloudStore,
 }
 
 impl Office {
     fn new(store: CloudStore) -> Self {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         let diagnoses = ["asthma", "cancer", "flu", "hiv", "none"];
         let rows = (0..500).map(|row| format!("{},{}\n", 20 + row * 7 % 60, diagnoses[row % 5]));
-        workshop.write("input/people.csv", rows.fold("age,diagnosis\n".to_owned(), |text, row| text + &row));
-        workshop.write("policy.toml", policy_text("input/", 5, 2, COLUMNS));
-        workshop.write("second.toml", policy_text("input/", 5, 1, OF_A_RELEASE).replace("p = 1\n", ""));
-        Self { workshop, store }
+        sandbox.write("input/people.csv", rows.fold("age,diagnosis\n".to_owned(), |text, row| text + &row));
+        sandbox.write("policy.toml", policy_text("input/", 5, 2, COLUMNS));
+        sandbox.write("second.toml", policy_text("input/", 5, 1, OF_A_RELEASE).replace("p = 1\n", ""));
+        Self { sandbox, store }
     }
 
     fn throng(&self, arguments: &[&str]) -> Ended {
-        self.workshop.command(arguments).envs(self.store.environment()).output().unwrap().into()
+        self.sandbox.command(arguments).envs(self.store.environment()).output().unwrap().into()
     }
 
     /// Returns the rows of a release, in order.

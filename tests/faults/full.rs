@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::sandbox::{Ended, assert_says};
+use crate::sandbox::{Ended, assert_contains};
 use crate::state::look_at_folder;
 use crate::trial::Trial;
 
@@ -16,7 +16,7 @@ fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
         return None;
     }
     let mut command = Command::new("unshare");
-    command.args(namespaces).args(["sh", "-c", script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
+    command.args(namespaces).args(["sh", "-c", script]).current_dir(trial.sandbox.path("")).stdin(Stdio::null());
     Some(
         command
             .env("THRONG", env!("CARGO_BIN_EXE_throng"))
@@ -43,19 +43,19 @@ fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
         );
         let Some(ended) = with_mounts(&trial, &script) else { return };
         let message = ended.refused(75);
-        assert_says(&message, &["out"]);
+        assert_contains(&message, &["out"]);
         assert_eq!(left(&ended), Vec::<&str>::new(), "{size}: {ended:?}");
     }
     // With more space the same run succeeds.
-    let whole = trial.workshop.run(&["--seed", "1"]);
+    let whole = trial.sandbox.run(&["--seed", "1"]);
     assert_eq!(whole["rows"], 20_000);
-    assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
+    assert_eq!(look_at_folder(&trial, &trial.sandbox.release()).unwrap().release, Some(0));
 }
 
 #[test]
 fn a_full_disk_in_spill_publishes_nothing_and_leaves_nothing() {
     let trial = Trial::new(600_000, 2);
-    fs::create_dir(trial.workshop.path("spill")).unwrap();
+    fs::create_dir(trial.sandbox.path("spill")).unwrap();
     let script = |size: &str| {
         format!(
             "mount -t tmpfs -o size={size} none spill && TMPDIR=$PWD/spill \"$THRONG\" run policy.toml --seed 1 \
@@ -66,15 +66,15 @@ fn a_full_disk_in_spill_publishes_nothing_and_leaves_nothing() {
     for size in ["4k", "64k", "512k"] {
         let Some(ended) = with_mounts(&trial, &script(size)) else { return };
         let message = ended.refused(75);
-        assert_says(&message, &["TMPDIR"]);
+        assert_contains(&message, &["TMPDIR"]);
         assert_eq!(left(&ended), Vec::<&str>::new(), "{size}: {ended:?}");
-        assert_eq!(trial.workshop.out(), Vec::<String>::new(), "{size}");
+        assert_eq!(trial.sandbox.out(), Vec::<String>::new(), "{size}");
     }
     let Some(ended) = with_mounts(&trial, &script("64m")) else { return };
     assert!(ended.stderr.contains("spilled=true"), "nothing was spilled: {ended:?}");
     assert_eq!(left(&ended), Vec::<&str>::new());
     ended.done();
-    assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
+    assert_eq!(look_at_folder(&trial, &trial.sandbox.release()).unwrap().release, Some(0));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
     for files in (10..40).step_by(3) {
         let script = format!("ulimit -n {files}; exec \"$THRONG\" run policy.toml --seed 1");
         let mut command = Command::new("sh");
-        command.args(["-c", &script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
+        command.args(["-c", &script]).current_dir(trial.sandbox.path("")).stdin(Stdio::null());
         let ended = Ended::from(
             command
                 .env("THRONG", env!("CARGO_BIN_EXE_throng"))
@@ -95,19 +95,19 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
         );
         match ended.code {
             Some(0) => {
-                assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
-                fs::remove_dir_all(trial.workshop.release()).unwrap();
+                assert_eq!(look_at_folder(&trial, &trial.sandbox.release()).unwrap().release, Some(0));
+                fs::remove_dir_all(trial.sandbox.release()).unwrap();
             }
             _ => {
-                assert_says(&ended.refused(78), &["ulimit -n"]);
+                assert_contains(&ended.refused(78), &["ulimit -n"]);
                 failed += 1;
             }
         }
         // Removing a folder needs a file handle too; without one it stays hidden, as after a kill.
-        let left = trial.workshop.out();
+        let left = trial.sandbox.out();
         assert!(left.iter().all(|name| name.starts_with('.')), "{files}: {ended:?}");
     }
     assert!(failed > 0, "the limits were too high to be felt");
-    trial.workshop.run(&["--seed", "1"]);
-    assert_eq!(trial.workshop.out(), ["release"]);
+    trial.sandbox.run(&["--seed", "1"]);
+    assert_eq!(trial.sandbox.out(), ["release"]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::bucket::Bucket;
 use crate::kills_s3::kill_runs;
-use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::setting::server;
 use crate::state::look;
 use crate::trial::{Run, STORE, Trial};
@@ -34,13 +34,13 @@ columns.code.role = "sensitive"
 "#;
 
 fn trial() -> Trial {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let person = |id: usize| format!("{id},{},{}\n", id * 37 % 80, ["flu", "gout", "none"][id / 7 % 3]);
     let visit = |id: usize| format!("{id},{},{}\n", id * 11 % 365, ["A", "B", "C", "D"][id / 3 % 4]);
-    workshop.write("input/people.csv", "id,age,illness\n".to_owned() + &(0..400).map(person).collect::<String>());
-    workshop.write("input/visits.csv", "id,day,code\n".to_owned() + &(0..400).map(visit).collect::<String>());
-    workshop.write("policy.toml", format!("{POLICY}{STORE}"));
-    Trial::of(workshop)
+    sandbox.write("input/people.csv", "id,age,illness\n".to_owned() + &(0..400).map(person).collect::<String>());
+    sandbox.write("input/visits.csv", "id,day,code\n".to_owned() + &(0..400).map(visit).collect::<String>());
+    sandbox.write("policy.toml", format!("{POLICY}{STORE}"));
+    Trial::of(sandbox)
 }
 
 #[test]
@@ -65,16 +65,16 @@ fn tables_on_s3_have_the_bytes_of_local_files_and_are_replaced_together() {
     }
     // Nothing is replaced unless requested, nor if a folder contains anything else.
     let run = |overwrite| Run { input: "input/people.csv", output: &output, release: 1, overwrite };
-    assert_says(&trial.run(server.address(), &run(false)).refused(78), &["already holds files"]);
+    assert_contains(&trial.run(server.address(), &run(false)).refused(78), &["already holds files"]);
     bucket.put("release/visits/notes.txt", b"mine".to_vec());
-    assert_says(&trial.run(server.address(), &run(true)).refused(78), &["not a release"]);
+    assert_contains(&trial.run(server.address(), &run(true)).refused(78), &["not a release"]);
     bucket.remove("release/visits/notes.txt");
     let state = look(&trial, &bucket.objects("release")).unwrap();
     assert_eq!((state.release, state.left.len()), (Some(0), 0), "{state:?}");
     // A file that no manifest lists is not read by accident.
     let part = bucket.objects("release").into_iter().find(|(name, _)| name.starts_with("visits/")).unwrap();
     bucket.put("release/visits/part-00009.parquet", part.1);
-    assert_says(&throng(&["verify", &output, "--policy", "policy.toml"]).refused(4), &["not listed"]);
+    assert_contains(&throng(&["verify", &output, "--policy", "policy.toml"]).refused(4), &["not listed"]);
 }
 
 #[test]

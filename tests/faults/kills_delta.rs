@@ -25,7 +25,7 @@ fn a_run_that_is_killed_leaves_the_old_version_of_a_table_or_the_new_one() {
     trial.release_tables();
     let run = |release, overwrite| Run { input: "input", output: "out/release", release, overwrite };
     let start = Instant::now();
-    trial.workshop.throng(&strs(&run(0, false).arguments())).done();
+    trial.sandbox.throng(&strs(&run(0, false).arguments())).done();
     let time = start.elapsed();
 
     let mut draws = TestRng::of(seed, "kills of tables");
@@ -35,9 +35,9 @@ fn a_run_that_is_killed_leaves_the_old_version_of_a_table_or_the_new_one() {
         if killed == kills {
             break;
         }
-        fs::remove_dir_all(trial.workshop.path("out")).unwrap();
+        fs::remove_dir_all(trial.sandbox.path("out")).unwrap();
         if has_old {
-            trial.workshop.throng(&strs(&run(1, false).arguments())).done();
+            trial.sandbox.throng(&strs(&run(1, false).arguments())).done();
         }
         let was_killed = kill(&trial, &run(0, has_old), moment);
         let state = latest(&trial, &table(&trial));
@@ -47,7 +47,7 @@ fn a_run_that_is_killed_leaves_the_old_version_of_a_table_or_the_new_one() {
         stood += u64::from(state == Some(0));
 
         let next = state.map_or(0, |release| 1 - release);
-        trial.workshop.throng(&strs(&run(next, state.is_some()).arguments())).done();
+        trial.sandbox.throng(&strs(&run(next, state.is_some()).arguments())).done();
         assert_eq!(latest(&trial, &table(&trial)), Some(next), "{moment:?}, seed {seed}");
         assert_eq!(beside(&trial), Vec::<String>::new(), "{moment:?}, seed {seed}: leftovers stay");
         let unlisted = unlisted(&table(&trial));
@@ -58,7 +58,7 @@ fn a_run_that_is_killed_leaves_the_old_version_of_a_table_or_the_new_one() {
 
 /// Returns every file of the table by its path below it.
 fn table(trial: &Trial) -> Objects {
-    let root = trial.workshop.release();
+    let root = trial.sandbox.release();
     if !root.exists() {
         return Objects::new();
     }

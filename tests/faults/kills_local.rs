@@ -37,10 +37,10 @@ pub enum Moment {
 fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
     let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
     let trial = Trial::new(2_000, 2);
-    let release = trial.workshop.release();
+    let release = trial.sandbox.release();
     let run = |release, overwrite| Run { input: "input", output: "out/release", release, overwrite };
     let start = Instant::now();
-    trial.workshop.throng(&strs(&run(0, false).arguments())).done();
+    trial.sandbox.throng(&strs(&run(0, false).arguments())).done();
     let time = start.elapsed();
 
     let mut draws = TestRng::of(seed, "local kills");
@@ -50,9 +50,9 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
         if killed == kills {
             break;
         }
-        fs::remove_dir_all(trial.workshop.path("out")).unwrap();
+        fs::remove_dir_all(trial.sandbox.path("out")).unwrap();
         if has_old {
-            trial.workshop.throng(&strs(&run(1, false).arguments())).done();
+            trial.sandbox.throng(&strs(&run(1, false).arguments())).done();
         }
         // The current release may have a different layout from that of the killed run.
         trial.lay_out(turn + turn / 2);
@@ -69,7 +69,7 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
         left += u64::from(!beside.is_empty());
 
         let next = state.release.map_or(0, |release| 1 - release);
-        trial.workshop.throng(&strs(&run(next, state.release.is_some()).arguments())).done();
+        trial.sandbox.throng(&strs(&run(next, state.release.is_some()).arguments())).done();
         let after = look_at_folder(&trial, &release).unwrap_or_else(wrong);
         assert_eq!(after.release, Some(next), "{moment:?}, seed {seed}");
         assert_eq!(self::beside(&trial), Vec::<String>::new(), "{moment:?}, seed {seed}: leftovers stay");
@@ -85,7 +85,7 @@ pub fn strs(arguments: &[String]) -> Vec<&str> {
 
 /// Returns the names beside the release.
 pub fn beside(trial: &Trial) -> Vec<String> {
-    let out = trial.workshop.path("out");
+    let out = trial.sandbox.path("out");
     if out.exists() { names(&out).into_iter().filter(|name| name != "release").collect() } else { Vec::new() }
 }
 
@@ -128,7 +128,7 @@ pub fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
         Moment::Call(call, number) => {
             let mut traced = Command::new("strace");
             let inject = format!("inject={call}:signal=KILL:when={number}");
-            let folder = trial.workshop.path("");
+            let folder = trial.sandbox.path("");
             traced.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
             traced.arg(env!("CARGO_BIN_EXE_throng")).args(&arguments).current_dir(folder).stdin(Stdio::null());
             traced.env("THRONG_SECRET", crate::sandbox::SECRET);
@@ -136,14 +136,14 @@ pub fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
         }
         Moment::Stage(stage) => {
             let arguments = [strs(&arguments), vec!["--log-format", "json", "-v"]].concat();
-            let mut run = trial.workshop.start(&arguments);
+            let mut run = trial.sandbox.start(&arguments);
             let log = BufReader::new(run.stderr.take().unwrap());
             let needle = format!("\"stage\":\"{stage}\"");
             assert!(log.lines().any(|line| line.unwrap().contains(&needle)), "the log does not tell of {stage}");
             end(run)
         }
         Moment::Time(time) => {
-            let run = trial.workshop.start(&strs(&arguments));
+            let run = trial.sandbox.start(&strs(&arguments));
             thread::sleep(time);
             end(run)
         }

@@ -1,7 +1,7 @@
 //! The memory of an appended release and of a series on S3: missing, damaged or outdated.
 
 use crate::nights_setting::{BOTH, Growth, Nights, Seen};
-use crate::sandbox::assert_says;
+use crate::sandbox::assert_contains;
 use crate::setting::server;
 
 const MANIFEST: &str = "release/_throng/manifest.json";
@@ -9,7 +9,7 @@ const MANIFEST: &str = "release/_throng/manifest.json";
 /// Asserts that runs fail with this code and these words, and change nothing.
 fn refused(nights: &Nights<'_>, code: i32, words: &[&str]) {
     let before = (nights.release.objects("release"), nights.ledger.objects("ledger"));
-    assert_says(&nights.run_with(&[]).refused(code), words);
+    assert_contains(&nights.run_with(&[]).refused(code), words);
     let visible = |objects: crate::state::Objects| -> crate::state::Objects {
         objects.into_iter().filter(|(name, _)| !name.starts_with("_throng/staging/")).collect()
     };

@@ -15,7 +15,7 @@ use crate::bucket::Bucket;
 use crate::delta_state::{latest_files, unlisted};
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, multiset, read_file};
-use crate::sandbox::{Ended, Workshop};
+use crate::sandbox::{Ended, Sandbox};
 use crate::state::Objects;
 use crate::tables::write_parquet;
 use crate::trial::{STORE, Trial, digest, wait};
@@ -74,9 +74,9 @@ impl<'a> Nights<'a> {
                 format!("[series]\nledger = \"{}\"\n", ledger.url("ledger")),
             ),
         };
-        let trial = Trial { workshop: Workshop::new(), known: [Vec::new(), Vec::new()] };
+        let trial = Trial { sandbox: Sandbox::new(), known: [Vec::new(), Vec::new()] };
         let (from, to) = (input.url("input/"), release.url("release"));
-        trial.workshop.write(
+        trial.sandbox.write(
             "policy.toml",
             format!(
                 "version = 1\n[input]\nlocation = \"{from}\"\n[output]\nlocation = \"{to}\"\nmode = \"{mode}\"\n[privacy]\nk = {K}\n\
@@ -99,7 +99,7 @@ impl<'a> Nights<'a> {
 
     /// Adds an input file.
     pub fn deliver(&self, name: &str, rows: &RecordBatch) {
-        let path = self.trial.workshop.path(&format!("{name}.parquet"));
+        let path = self.trial.sandbox.path(&format!("{name}.parquet"));
         write_parquet(&path, rows);
         self.input.put(&format!("input/{name}.parquet"), fs::read(path).unwrap());
     }
@@ -120,9 +120,9 @@ impl<'a> Nights<'a> {
 
     /// Replaces text of the policy.
     pub fn change_policy(&self, from: &str, to: &str) {
-        let text = fs::read_to_string(self.trial.workshop.path("policy.toml")).unwrap();
+        let text = fs::read_to_string(self.trial.sandbox.path("policy.toml")).unwrap();
         assert!(text.contains(from));
-        self.trial.workshop.write("policy.toml", text.replace(from, to));
+        self.trial.sandbox.write("policy.toml", text.replace(from, to));
     }
 
     /// Inspects the current release as an outsider. Every listed file exists, its rows occur once, and those of each append, or
@@ -140,7 +140,7 @@ impl<'a> Nights<'a> {
         let mut appends: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
         for name in &files {
             let bytes = objects.get(name).unwrap_or_else(|| panic!("{name} is listed and missing"));
-            let path = self.trial.workshop.path(name);
+            let path = self.trial.sandbox.path(name);
             fs::write(&path, bytes).unwrap();
             appends.entry(name.rsplit_once('-').unwrap().0.to_owned()).or_default().extend(read_file(&path));
         }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bucket::{Bucket, KEY_ID, SECRET};
 use crate::release_files::{data_files, read_file};
-use crate::sandbox::{Ended, Workshop};
+use crate::sandbox::{Ended, Sandbox};
 
 /// Request timeout of the client.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ retry_timeout = "10s"
 "#;
 
 /// A run that takes longer than this is considered hung.
-const MOST_TIME: Duration = Duration::from_secs(180);
+const MAX_TIME: Duration = Duration::from_secs(180);
 
 const POLICY: &str = r#"version = 1
 [input]
@@ -67,7 +67,7 @@ pub struct KnownFile {
 }
 
 pub struct Trial {
-    pub workshop: Workshop,
+    pub sandbox: Sandbox,
     /// Files of the releases with the first and the second seed.
     pub known: [Vec<KnownFile>; 2],
 }
@@ -75,15 +75,15 @@ pub struct Trial {
 impl Trial {
     /// Creates a table in several files, and both of its releases on the local file system, in about ten files each.
     pub fn new(rows: u64, files: u64) -> Self {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         let generate =
             ["generate", "census", "--rows", &rows.to_string(), "--files", &files.to_string(), "-o", "input"];
-        workshop.throng(&generate).done();
+        sandbox.throng(&generate).done();
         let rows_per_file = (rows / 10 + 1).to_string();
-        workshop.write("policy.toml", format!("{}{STORE}", POLICY.replace("ROWS_PER_FILE", &rows_per_file)));
-        let trial = Self::of(workshop);
+        sandbox.write("policy.toml", format!("{}{STORE}", POLICY.replace("ROWS_PER_FILE", &rows_per_file)));
+        let trial = Self::of(sandbox);
         for (index, known) in trial.known.iter().enumerate() {
-            let folder = trial.workshop.path(&format!("known-{index}"));
+            let folder = trial.sandbox.path(&format!("known-{index}"));
             let read = |file| read_file(file).iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
             let counted: Vec<u64> = data_files(&folder).iter().map(|file| read(file)).collect();
             assert_eq!(counted, known.iter().map(|file| file.rows).collect::<Vec<_>>());
@@ -92,38 +92,38 @@ impl Trial {
         trial
     }
 
-    /// Creates both releases of the policy and the input of a workshop on the local file system.
-    pub fn of(workshop: Workshop) -> Self {
+    /// Creates both releases of the policy and the input of a sandbox on the local file system.
+    pub fn of(sandbox: Sandbox) -> Self {
         let known = [0, 1].map(|index| {
             let output = format!("known-{index}");
-            workshop.run(&["--output", &output, "--seed", &SEEDS[index].to_string()]);
-            workshop.throng(&["verify", &output, "--policy", "policy.toml"]).done();
-            listed(&fs::read(workshop.path(&output).join("_throng/manifest.json")).unwrap())
+            sandbox.run(&["--output", &output, "--seed", &SEEDS[index].to_string()]);
+            sandbox.throng(&["verify", &output, "--policy", "policy.toml"]).done();
+            listed(&fs::read(sandbox.path(&output).join("_throng/manifest.json")).unwrap())
         });
         assert_ne!(known[0], known[1]);
-        Self { workshop, known }
+        Self { sandbox, known }
     }
 
     /// Alternates the layout of later runs: data files next to the documents, or in a separate folder. Tables that are released
     /// together have folders in any case.
     pub fn lay_out(&self, turn: usize) {
         const FOLDER: &str = "[output]\ndata_folder = \"data\"\n";
-        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
+        let text = fs::read_to_string(self.sandbox.path("policy.toml")).unwrap();
         let plain = text.replace(FOLDER, "[output]\n");
         let has_folder = turn % 2 == 1 && !plain.contains("[tables.");
-        self.workshop.write("policy.toml", if has_folder { plain.replace("[output]\n", FOLDER) } else { plain });
+        self.sandbox.write("policy.toml", if has_folder { plain.replace("[output]\n", FOLDER) } else { plain });
     }
 
     /// Makes later runs write Delta tables.
     pub fn release_tables(&self) {
-        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
-        self.workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
+        let text = fs::read_to_string(self.sandbox.path("policy.toml")).unwrap();
+        self.sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
     }
 
     /// Lets runs wait for responses with practically no timeout.
     pub fn be_patient(&self) {
-        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
-        self.workshop.write("policy.toml", text.replace(STORE, "[store]\ntimeout = \"10min\"\n"));
+        let text = fs::read_to_string(self.sandbox.path("policy.toml")).unwrap();
+        self.sandbox.write("policy.toml", text.replace(STORE, "[store]\ntimeout = \"10min\"\n"));
     }
 
     /// Removes the orphans of dead runs at an output, whatever their age.
@@ -136,7 +136,7 @@ impl Trial {
 
     /// Uploads the table to a bucket, below `input/`.
     pub fn upload(&self, bucket: &Bucket) {
-        for file in data_files(&self.workshop.path("input")) {
+        for file in data_files(&self.sandbox.path("input")) {
             let name = file.file_name().unwrap().to_str().unwrap();
             bucket.put(&format!("input/{name}"), fs::read(&file).unwrap());
         }
@@ -144,7 +144,7 @@ impl Trial {
 
     /// Returns the command of the binary with the S3 endpoint in its environment.
     pub fn command(&self, endpoint: SocketAddr, arguments: &[&str]) -> Command {
-        let mut command = self.workshop.command(arguments);
+        let mut command = self.sandbox.command(arguments);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
             command.env_remove(name);
         }
@@ -206,7 +206,7 @@ pub fn wait(mut run: Child) -> Ended {
         if let Some(status) = run.try_wait().unwrap() {
             break status;
         }
-        if start.elapsed() > MOST_TIME {
+        if start.elapsed() > MAX_TIME {
             run.kill().unwrap();
             run.wait().unwrap();
             let heard = stderr.join().unwrap();

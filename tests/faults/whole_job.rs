@@ -39,7 +39,7 @@ fn input_and_output_are_on_s3_or_local_and_the_release_is_the_same() {
     }
     let run = Run { input: &from_s3, output: "out/from-s3", release: 0, overwrite: false };
     trial.run(server.address(), &run).done();
-    let manifest = fs::read(trial.workshop.path("out/from-s3/_throng/manifest.json")).unwrap();
+    let manifest = fs::read(trial.sandbox.path("out/from-s3/_throng/manifest.json")).unwrap();
     assert_eq!(listed(&manifest), trial.known[0]);
     let files = trial.known[0].len();
     say(&format!("the whole job on S3: {rows} rows in {INPUT_FILES} files became {files}, the same as on local files"));

@@ -9,7 +9,7 @@ use std::thread;
 use throng_job::{JobError, Kind};
 
 /// Minimum address space with which the smallest job runs: most of it is reserved and never used.
-const LEAST_ADDRESS_SPACE: u64 = 1 << 30;
+const MIN_ADDRESS_SPACE: u64 = 1 << 30;
 
 /// Address space per thread: its stack, and the arena that the allocator reserves for it.
 const THREAD_ADDRESS_SPACE: u64 = 64 << 20;
@@ -35,7 +35,7 @@ pub(crate) fn no_threads(error: &io::Error) -> JobError {
 fn check_address_space(limits: &str, threads: usize) -> Result<(), JobError> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"));
     let soft: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    let least = LEAST_ADDRESS_SPACE + 2 * threads as u64 * THREAD_ADDRESS_SPACE;
+    let least = MIN_ADDRESS_SPACE + 2 * threads as u64 * THREAD_ADDRESS_SPACE;
     match soft {
         Some(bytes) if bytes < least => {
             let (found, least) = (bytes >> 20, least >> 20);

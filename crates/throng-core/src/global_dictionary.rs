@@ -14,9 +14,9 @@ use rustc_hash::FxBuildHasher;
 
 use crate::error::{Result, kernel};
 
-/// Maximum number of strings that are merged; `MOST_BYTES` limits their total size.
-pub const MOST_STRINGS: usize = 1 << 16;
-const MOST_BYTES: usize = 16 << 20;
+/// Maximum number of strings that are merged; `MAX_BYTES` limits their total size.
+pub const MAX_STRINGS: usize = 1 << 16;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The distinct strings of one column.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl GlobalDictionary {
                 return;
             }
             self.number(strings.value(entry));
-            if self.ends.len() > MOST_STRINGS || self.strings.len() > MOST_BYTES {
+            if self.ends.len() > MAX_STRINGS || self.strings.len() > MAX_BYTES {
                 *self = Self { is_too_large: true, ..Self::default() };
             }
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn too_many_strings_are_left_as_they_are_whatever_their_order() {
-        let texts: Vec<String> = (0..=MOST_STRINGS).map(|number| format!("text {number}")).collect();
+        let texts: Vec<String> = (0..=MAX_STRINGS).map(|number| format!("text {number}")).collect();
         let texts: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
         for (texts, is_whole) in [(&texts[..], false), (&texts[1..], true)] {
             for size in [1000, 100_000] {

@@ -50,7 +50,7 @@ const ATTEMPTS: usize = 256;
 
 /// The rows of one cell that are in one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Stake {
+struct SharedPortion {
     /// The smallest class of the connected component.
     component: u32,
     cell: u32,
@@ -64,35 +64,37 @@ const SHARED_ROW_BYTES: usize = 2 * size_of::<u32>();
 /// Cells that several classes share, before their rows are drawn.
 #[derive(Debug)]
 pub struct SharedCells {
-    stakes: Vec<Stake>,
+    shared_portions: Vec<SharedPortion>,
 }
 
 impl SharedCells {
     /// Finds the cells that several classes share.
     pub fn of(table: &Table, classes: &[Class]) -> Self {
-        Self { stakes: stakes(table, classes) }
+        Self { shared_portions: shared_portions(table, classes) }
     }
 
     /// Returns the memory of [`SharedCells::redistribute`] in bytes: every row of a shared cell is in it while its component
     /// is drawn, and each thread draws one component at a time.
     pub fn size(&self) -> usize {
-        let rows = |stakes: &[Stake]| stakes.iter().map(|stake| stake.rows as usize).sum::<usize>();
+        let rows =
+            |shared_portions: &[SharedPortion]| shared_portions.iter().map(|stake| stake.rows as usize).sum::<usize>();
         let mut rows: Vec<usize> = self.components().map(rows).collect();
         rows.sort_unstable_by(|a, b| b.cmp(a));
         let at_a_time: usize = rows.iter().take(rayon::current_num_threads()).sum();
-        self.stakes.len() * size_of::<Stake>() + at_a_time * SHARED_ROW_BYTES
+        self.shared_portions.len() * size_of::<SharedPortion>() + at_a_time * SHARED_ROW_BYTES
     }
 
-    fn components(&self) -> impl Iterator<Item = &[Stake]> {
-        self.stakes.chunk_by(|a, b| a.component == b.component)
+    fn components(&self) -> impl Iterator<Item = &[SharedPortion]> {
+        self.shared_portions.chunk_by(|a, b| a.component == b.component)
     }
 
     /// Draws which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
     /// are; every class must satisfy `privacy` and still does.
     pub fn redistribute(&self, table: &Table, privacy: &Privacy, classes: &mut [Class], key: ReleaseKey) {
         let key = key.derive("shared cells", &[]);
-        let components: Vec<&[Stake]> = self.components().collect();
-        let draw = |stakes: &&[Stake]| Component::new(table, privacy, classes, stakes).drawn(key);
+        let components: Vec<&[SharedPortion]> = self.components().collect();
+        let draw =
+            |shared_portions: &&[SharedPortion]| Component::new(table, privacy, classes, shared_portions).drawn(key);
         let drawn: Vec<(u32, Class)> = components.par_iter().flat_map_iter(draw).collect();
         for (class, drawn) in drawn {
             classes[class as usize] = drawn;
@@ -103,12 +105,12 @@ impl SharedCells {
 /// Merges classes that share a cell, until every class has whole cells. A merged class satisfies the models, all of which are
 /// closed under merging.
 pub(crate) fn merge_sharing(table: &Table, classes: Vec<Class>) -> Vec<Class> {
-    let stakes = stakes(table, &classes);
-    if stakes.is_empty() {
+    let shared_portions = shared_portions(table, &classes);
+    if shared_portions.is_empty() {
         return classes;
     }
     let mut component_of: Vec<u32> = (0..classes.len() as u32).collect();
-    stakes.iter().for_each(|stake| component_of[stake.class as usize] = stake.component);
+    shared_portions.iter().for_each(|stake| component_of[stake.class as usize] = stake.component);
     let mut numbered: Vec<(u32, Class)> = component_of.into_iter().zip(classes).collect();
     numbered.sort_by_key(|(component, _)| *component);
     let merged = numbered.chunk_by(|a, b| a.0 == b.0).map(|parts| match parts {
@@ -119,29 +121,30 @@ pub(crate) fn merge_sharing(table: &Table, classes: Vec<Class>) -> Vec<Class> {
 }
 
 /// Returns the rows of every class in every cell that it shares with another class, by component, cell and class.
-fn stakes(table: &Table, classes: &[Class]) -> Vec<Stake> {
+fn shared_portions(table: &Table, classes: &[Class]) -> Vec<SharedPortion> {
     let cell_of = table.cells_of_groups();
     let of_class = |(class, number): (&Class, u32)| {
         let runs = class.portions.chunk_by(|a, b| cell_of[a.group as usize] == cell_of[b.group as usize]);
         let stake = |run: &[Portion]| {
             let (cell, rows) = (cell_of[run[0].group as usize], run.iter().map(|portion| portion.rows).sum());
             let is_shared = u64::from(rows) < table.cell_rows(cell);
-            is_shared.then_some(Stake { component: number, cell, class: number, rows })
+            is_shared.then_some(SharedPortion { component: number, cell, class: number, rows })
         };
         runs.filter_map(stake).collect::<Vec<_>>()
     };
-    let mut stakes: Vec<Stake> = classes.par_iter().zip(0..classes.len() as u32).flat_map_iter(of_class).collect();
-    stakes.par_sort_unstable_by_key(|stake| (stake.cell, stake.class));
+    let mut shared_portions: Vec<SharedPortion> =
+        classes.par_iter().zip(0..classes.len() as u32).flat_map_iter(of_class).collect();
+    shared_portions.par_sort_unstable_by_key(|stake| (stake.cell, stake.class));
     let mut parents: Vec<u32> = (0..classes.len() as u32).collect();
-    for of_cell in stakes.chunk_by(|a, b| a.cell == b.cell) {
+    for of_cell in shared_portions.chunk_by(|a, b| a.cell == b.cell) {
         for stake in &of_cell[1..] {
             let (a, b) = (root(&mut parents, of_cell[0].class), root(&mut parents, stake.class));
             parents[a.max(b) as usize] = a.min(b);
         }
     }
-    stakes.iter_mut().for_each(|stake| stake.component = root(&mut parents, stake.class));
-    stakes.par_sort_unstable();
-    stakes
+    shared_portions.iter_mut().for_each(|stake| stake.component = root(&mut parents, stake.class));
+    shared_portions.par_sort_unstable();
+    shared_portions
 }
 
 /// Returns the representative of a set of classes (union-find with path halving).
@@ -188,8 +191,8 @@ struct SharingClass {
 }
 
 impl<'a> Component<'a> {
-    fn new(table: &'a Table, privacy: &'a Privacy, classes: &[Class], stakes: &[Stake]) -> Self {
-        let mut numbers: Vec<u32> = stakes.iter().map(|stake| stake.class).collect();
+    fn new(table: &'a Table, privacy: &'a Privacy, classes: &[Class], shared_portions: &[SharedPortion]) -> Self {
+        let mut numbers: Vec<u32> = shared_portions.iter().map(|stake| stake.class).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let index = |class: u32| numbers.partition_point(|number| *number < class);
@@ -200,7 +203,7 @@ impl<'a> Component<'a> {
             sharing.push(SharingClass { number: *number, tally: class.tally(table), own, cover: class.cover.clone() });
         }
         let mut cells = Vec::new();
-        for of_cell in stakes.chunk_by(|a, b| a.cell == b.cell) {
+        for of_cell in shared_portions.chunk_by(|a, b| a.cell == b.cell) {
             let groups = table.groups(of_cell[0].cell);
             let mut shared = SharedCell { cell: of_cell[0].cell, rows: Vec::new(), segments: Vec::new() };
             for stake in of_cell {

@@ -109,7 +109,7 @@ fn nothing_changes_where_no_cell_is_shared() {
 
 /// Whether every cell is in one class only.
 fn has_whole_cells(table: &Table, classes: &[Class]) -> bool {
-    stakes(table, classes).is_empty()
+    shared_portions(table, classes).is_empty()
 }
 
 #[test]

@@ -52,13 +52,13 @@ impl Default for PartSizes {
 }
 
 /// Maximum number of parts: each is an open file. Tables of more cells have larger parts.
-const MOST_PARTS: f64 = 512.0;
+const MAX_PARTS: f64 = 512.0;
 
 /// Number of groups, over all parts, that are buffered in memory before they are appended to their part.
 const WAITING_GROUPS: usize = 1 << 17;
 
 /// Maximum number of groups from chunks that are grouped by sorting at once. The result does not depend on it.
-const MOST_GATHERED: usize = 1 << 24;
+const MAX_GATHERED: usize = 1 << 24;
 
 /// Memory per group, besides its tuple, while the classes of a part are formed.
 const FORMING_BYTES: usize = 64;
@@ -176,7 +176,7 @@ impl Groups {
                 _reservation: reservation,
             });
         }
-        let part_cells = (sizes.part_cells as f64 * share).max(table.cell_count() as f64 / MOST_PARTS);
+        let part_cells = (sizes.part_cells as f64 * share).max(table.cell_count() as f64 / MAX_PARTS);
         let parts = match sizes.between_blocks {
             true => RoutingTree::between_blocks(&table, part_cells as usize),
             false => RoutingTree::of(&table, privacy, part_cells as usize),
@@ -365,7 +365,7 @@ fn gathered(
     if !snapshot.spilled().is_empty() {
         return Ok(None);
     }
-    if groups > MOST_GATHERED || !has_room(reservation, groups, domains) {
+    if groups > MAX_GATHERED || !has_room(reservation, groups, domains) {
         return Ok(None);
     }
     let mut gathered = SortGrouping::with_room_for(groups, domains);

@@ -33,9 +33,9 @@ const SHARE: usize = 4;
 
 /// Minimum and maximum number of entries per run, and maximum number of runs: each run and each range is an open file,
 /// with a batch in memory.
-const LEAST_RUN: usize = 1 << 14;
-const MOST_RUN: usize = 1 << 20;
-const MOST_RUNS: usize = 192;
+const MIN_RUN: usize = 1 << 14;
+const MAX_RUN: usize = 1 << 20;
+const MAX_RUNS: usize = 192;
 
 /// Memory per entry of a run: key and arrival, and the same as numbers to be written.
 const ENTRY_BYTES: usize = 16 + 12;
@@ -47,7 +47,7 @@ const WHAT: &str = "sorting the distinct values of a quasi-identifier";
 pub(crate) fn rank_keys(streams: Vec<StreamKeys>, workspace: &Resources) -> Result<SpilledColumn, AnonymizeError> {
     let column = streams.first().map_or(0, |stream| stream.column);
     let total: usize = streams.iter().map(|stream| stream.keys.bytes() / size_of::<u64>()).sum();
-    let length = (workspace.memory_for_rows() / SHARE / ENTRY_BYTES).clamp(LEAST_RUN, MOST_RUN).max(total / MOST_RUNS);
+    let length = (workspace.memory_for_rows() / SHARE / ENTRY_BYTES).clamp(MIN_RUN, MAX_RUN).max(total / MAX_RUNS);
     let room = workspace.reservation("ranks");
     let (runs, lengths) = sorted_runs(&streams, length, workspace, &room)?;
     let arrivals: usize = lengths.iter().flatten().sum();

@@ -326,8 +326,8 @@ fn domain_bytes(values: usize, bytes: usize, groups: usize, width: usize) -> usi
 }
 
 /// Maximum number of rows and bytes of a stream in projections: a file may declare any number.
-const MOST_ROWS: u64 = 1 << 40;
-const MOST_BYTES: usize = 1 << 48;
+const MAX_ROWS: u64 = 1 << 40;
+const MAX_BYTES: usize = 1 << 48;
 
 /// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the quasi-identifiers";
@@ -507,7 +507,7 @@ impl StreamSurvey {
     /// Returns the size of a pool in which the domains of all rows would fit, assuming that the remaining rows have new values at
     /// the rate of the last batch. `before` counts the values before that batch.
     fn least(&self, reading: &SnapshotColumns, before: &[usize], batch_rows: usize) -> Option<u64> {
-        let (stream_rows, streams) = (reading.stream_rows?.min(MOST_ROWS), reading.streams);
+        let (stream_rows, streams) = (reading.stream_rows?.min(MAX_ROWS), reading.streams);
         let rest = stream_rows.saturating_sub(self.rows_read) as f64 / batch_rows.max(1) as f64;
         let times = |column: usize, count: usize| {
             let times = 1.0 + (count - before[column]) as f64 * rest / count.max(1) as f64;
@@ -519,7 +519,7 @@ impl StreamSurvey {
         let times: Vec<f64> =
             self.survey.value_counts().into_iter().enumerate().map(|(column, count)| times(column, count)).collect();
         let ProjectedSurvey { values, bytes, memory } = self.survey.projected(&times);
-        let [bytes, memory] = [bytes, memory].map(|bytes| bytes.min(MOST_BYTES) * streams);
+        let [bytes, memory] = [bytes, memory].map(|bytes| bytes.min(MAX_BYTES) * streams);
         let rows = stream_rows as usize * streams;
         let of_domains = domain_bytes(values * streams, bytes, rows, reading.surveyed.len());
         let buffered = match self.rows.is_spilled() || self.groups.is_spilled() {

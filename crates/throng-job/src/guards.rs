@@ -12,33 +12,33 @@ use crate::plural::plural;
 use crate::store_path::StorePath;
 
 /// States that nothing was published, for messages of a refused delivery.
-const STANDS: &str = "nothing is published, and the existing release is left unchanged";
+const LEFT_UNCHANGED: &str = "nothing is published, and the existing release is left unchanged";
 
 /// The guards of a policy, and the release that they compare against.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeliveryGuards {
     guards: Guards,
     /// Number of rows of the release at the output, if there is one and the policy limits the change.
-    standing_rows: Option<u64>,
+    existing_rows: Option<u64>,
 }
 
 impl DeliveryGuards {
     /// Reads the facts that the guards need from the release at the output of a policy.
     pub(crate) async fn of(policy: &Policy) -> Result<Self, JobError> {
         let guards = policy.privacy.guards;
-        let standing_rows = match guards.max_rows_change {
+        let existing_rows = match guards.max_rows_change {
             None => None,
             Some(_) => {
                 let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
-                standing_rows(&output).await?
+                existing_rows(&output).await?
             }
         };
-        Ok(Self { guards, standing_rows })
+        Ok(Self { guards, existing_rows })
     }
 
     /// Returns the guards of a release that has no output yet.
     pub(crate) fn without_output(policy: &Policy) -> Self {
-        Self { guards: policy.privacy.guards, standing_rows: None }
+        Self { guards: policy.privacy.guards, existing_rows: None }
     }
 
     /// Checks the rows that an input declares, before any of them is read. Fewer rows than declared may be released, so only
@@ -46,8 +46,8 @@ impl DeliveryGuards {
     pub(crate) fn check_declared(&self, rows: Option<u64>) -> Result<(), JobError> {
         let Some(rows) = rows else { return Ok(()) };
         self.check_delivered(rows)?;
-        match self.standing_rows {
-            Some(standing) if rows < standing => self.check_change(rows),
+        match self.existing_rows {
+            Some(existing) if rows < existing => self.check_change(rows),
             _ => Ok(()),
         }
     }
@@ -65,7 +65,7 @@ impl DeliveryGuards {
             Some(limit) if ncp > limit => Err(JobError::new(
                 Kind::Infeasible,
                 format!(
-                    "the release would lose {ncp:.4} of the detail (NCP), and `loss_limit = {limit}` allows less; {STANDS}; look for \
+                    "the release would lose {ncp:.4} of the detail (NCP), and `loss_limit = {limit}` allows less; {LEFT_UNCHANGED}; look for \
                      columns that changed, ask for less (k, p), or raise the limit"
                 ),
             )),
@@ -83,7 +83,7 @@ impl DeliveryGuards {
             Some(least) if rows < least => Err(JobError::new(
                 Kind::BadData,
                 format!(
-                    "the input has {}, and `min_rows = {least}` asks for more; {STANDS}; check the delivery, or lower `min_rows` \
+                    "the input has {}, and `min_rows = {least}` asks for more; {LEFT_UNCHANGED}; check the delivery, or lower `min_rows` \
                      if it is complete",
                     plural(rows, "row")
                 ),
@@ -93,17 +93,17 @@ impl DeliveryGuards {
     }
 
     fn check_change(&self, rows: u64) -> Result<(), JobError> {
-        let (Some(limit), Some(standing)) = (self.guards.max_rows_change, self.standing_rows) else { return Ok(()) };
-        let change = rows.abs_diff(standing) as f64 / standing.max(1) as f64;
+        let (Some(limit), Some(existing)) = (self.guards.max_rows_change, self.existing_rows) else { return Ok(()) };
+        let change = rows.abs_diff(existing) as f64 / existing.max(1) as f64;
         if change <= limit {
             return Ok(());
         }
-        let direction = if rows < standing { "fewer" } else { "more" };
+        let direction = if rows < existing { "fewer" } else { "more" };
         Err(JobError::new(
             Kind::BadData,
             format!(
-                "the release would have {}, {:.1} % {direction} than the {standing} of the release at the output, and \
-                 `max_rows_change = {limit}` allows {:.1} %; {STANDS}; check the delivery, or raise the limit for one run if the \
+                "the release would have {}, {:.1} % {direction} than the {existing} of the release at the output, and \
+                 `max_rows_change = {limit}` allows {:.1} %; {LEFT_UNCHANGED}; check the delivery, or raise the limit for one run if the \
                  change is right",
                 plural(rows, "row"),
                 100.0 * change,
@@ -121,7 +121,7 @@ impl DeliveryGuards {
 }
 
 /// Returns the number of rows of the release at a location; `None` if there is none.
-async fn standing_rows(output: &StorePath) -> Result<Option<u64>, JobError> {
+async fn existing_rows(output: &StorePath) -> Result<Option<u64>, JobError> {
     let place = output.child(MANIFEST);
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     let bytes = match place.store.get(&place.path).await {
@@ -131,7 +131,7 @@ async fn standing_rows(output: &StorePath) -> Result<Option<u64>, JobError> {
     };
     let Some(manifest) = Manifest::parse(&bytes) else {
         let text = format!(
-            "{place} is damaged, or was written by another version of Throng, so that `max_rows_change` can't be checked; {STANDS}; \
+            "{place} is damaged, or was written by another version of Throng, so that `max_rows_change` can't be checked; {LEFT_UNCHANGED}; \
              choose another output, or take the guard out for one run"
         );
         return Err(JobError::new(Kind::BadData, text));
@@ -147,7 +147,7 @@ pub(crate) fn check_types(policy: &Policy, input: &dyn JobInput) -> Result<(), J
         format!("column `{column}` is of type {found}, and the policy declares `type = \"{}\"`", declared.as_str())
     });
     let text = format!(
-        "{}; {STANDS}; deliver the columns as declared, or change `type` if the delivery is right",
+        "{}; {LEFT_UNCHANGED}; deliver the columns as declared, or change `type` if the delivery is right",
         described.collect::<Vec<_>>().join("; ")
     );
     Err(JobError::new(Kind::BadData, text).with_column(&first.column))
@@ -157,9 +157,9 @@ pub(crate) fn check_types(policy: &Policy, input: &dyn JobInput) -> Result<(), J
 mod tests {
     use super::*;
 
-    fn guards(min_rows: Option<u64>, max_rows_change: Option<f64>, standing_rows: Option<u64>) -> DeliveryGuards {
+    fn guards(min_rows: Option<u64>, max_rows_change: Option<f64>, existing_rows: Option<u64>) -> DeliveryGuards {
         let guards = Guards { min_rows, max_rows_change, loss_limit: Some(0.1), insensitive_uniqueness: None };
-        DeliveryGuards { guards, standing_rows }
+        DeliveryGuards { guards, existing_rows }
     }
 
     fn kind(result: Result<(), JobError>) -> Option<Kind> {

@@ -198,14 +198,14 @@ fn output_of(policy: &Policy, is_of_host: bool) -> Result<StorePath, JobError> {
         let tables = policy.linked_tables();
         for location in tables.iter().flat_map(|(_, table)| &table.input.locations) {
             let location = delta_table(location).unwrap_or(location);
-            check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
+            check_no_overlap(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
     }
     Ok(output)
 }
 
 /// Returns an error if the output overlaps the input, which publishing must never touch.
-pub(crate) fn check_apart(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
+pub(crate) fn check_no_overlap(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
     if input.overlaps(output) {
         let text = format!("the output {output} and the input {input} overlap; choose an output outside of the input");
         return Err(JobError::new(Kind::BadPolicy, text));

@@ -73,7 +73,7 @@ pub use lab::{
 };
 pub use linked::{LinkedFindings, verify_linked};
 pub use manifest::{AppendedFile, AppendedInputs, FileEntry, Manifest};
-pub use memory::LEAST_MEMORY_LIMIT;
+pub use memory::MIN_MEMORY_LIMIT;
 pub use open_table::OpenTable;
 pub use plural::plural;
 pub use progress::{NoProgress, Progress, Stage};

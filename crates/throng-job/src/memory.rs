@@ -26,7 +26,7 @@ const PROCESS_BYTES: u64 = 120 << 20;
 const POOL_EIGHTHS: u64 = 5;
 
 /// The smallest memory limit with which a small table can be released.
-pub const LEAST_MEMORY_LIMIT: u64 = 160 << 20;
+pub const MIN_MEMORY_LIMIT: u64 = 160 << 20;
 
 /// Returns the size of the pool of a process with this memory limit.
 pub(crate) fn pool_bytes(limit: u64) -> u64 {
@@ -139,13 +139,13 @@ mod tests {
         let limit = 512 << 20;
         assert_eq!(PROCESS_BYTES + pool_bytes(limit) + transfer_bytes(limit), limit);
         assert_eq!(transfer_bytes_beside(&job_pool(limit)), Some(transfer_bytes(limit)));
-        assert!(pool_bytes(LEAST_MEMORY_LIMIT) >= 24 << 20, "nothing fits");
+        assert!(pool_bytes(MIN_MEMORY_LIMIT) >= 24 << 20, "nothing fits");
         assert_eq!(pool_bytes(1), 0);
     }
 
     #[test]
     fn a_refusal_states_a_limit_that_would_have_sufficed() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(job_pool(LEAST_MEMORY_LIMIT));
+        let pool: Arc<dyn MemoryPool> = Arc::new(job_pool(MIN_MEMORY_LIMIT));
         let reservation = MemoryConsumer::new("rows").register(&pool);
         let asked = 300 << 20;
         let error = reservation.try_grow(asked).unwrap_err();

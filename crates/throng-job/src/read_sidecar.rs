@@ -13,7 +13,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     let bytes = match place.store.get(&place.path).await {
         Ok(found) => found.bytes().await.map_err(failed)?,
-        Err(error) if is_nowhere(&error) => {
+        Err(error) if is_missing(&error) => {
             let text = format!("there is no {place}; name the metrics.json of a release, or its folder");
             return Err(JobError::new(Kind::NoInput, text));
         }
@@ -26,7 +26,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
 }
 
 /// Whether the path does not exist, or has a file where a folder should be.
-fn is_nowhere(error: &object_store::Error) -> bool {
+fn is_missing(error: &object_store::Error) -> bool {
     let mut sources = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     matches!(error, object_store::Error::NotFound { .. })
         || sources.any(|source| {

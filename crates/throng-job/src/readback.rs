@@ -92,7 +92,7 @@ pub(crate) async fn read_back(
         // Units are in a file of this process.
         (Some(units), _) => verify_with_units(&session, &input, here, units).await?,
         (None, Some(cluster)) => verify_on(cluster, &input, anonymizer, &verification).await?,
-        (None, None) => verify_here(&session, &input, here).await?,
+        (None, None) => verify_in_process(&session, &input, here).await?,
     };
     if let Some(refusal) = written.facts.refusal(&verified) {
         return Err(refused(refusal));
@@ -130,7 +130,7 @@ pub(crate) async fn open_staged(
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash
 /// table if they are not.
-async fn verify_here(
+async fn verify_in_process(
     session: &SessionContext,
     input: &dyn JobInput,
     verification: Verification,

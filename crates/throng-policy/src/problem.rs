@@ -89,12 +89,12 @@ impl fmt::Display for PolicyError {
 }
 
 /// Maximum number of reported problems. Further ones are only counted: a generated file may have one in each line.
-const MOST_PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 
 /// Truncates a list of problems, and appends the number of the others.
 pub(crate) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
-    let more = problems.len().saturating_sub(MOST_PROBLEMS);
-    problems.truncate(MOST_PROBLEMS);
+    let more = problems.len().saturating_sub(MAX_PROBLEMS);
+    problems.truncate(MAX_PROBLEMS);
     problems.extend((more > 0).then(|| and_more(more)));
     problems
 }
@@ -159,7 +159,7 @@ impl<'a> Report<'a> {
 
     /// Returns whether further problems are only counted, so that callers can skip expensive messages.
     pub fn is_full(&self) -> bool {
-        self.problems.len() >= MOST_PROBLEMS
+        self.problems.len() >= MAX_PROBLEMS
     }
 
     fn add(&mut self, path: &FieldPath, message: String, place: impl Fn(LineColumn, LineColumn) -> LineColumn) {

@@ -80,13 +80,14 @@ impl Secret {
             return Self::named(SECRET_FILE_VARIABLE, &read(Path::new(&path)).map_err(unreadable)?);
         }
         let Some(path) = state_file(environment) else {
-            return Err(not_kept("neither XDG_STATE_HOME nor HOME names a folder"));
+            return Err(cannot_store("neither XDG_STATE_HOME nor HOME names a folder"));
         };
         let text = match read_private(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path).and_then(|()| read_private(&path)),
             read => read,
         };
-        let text = text.map_err(|error| not_kept(&format!("{} can't be used ({})", path.display(), reason(&error))))?;
+        let text =
+            text.map_err(|error| cannot_store(&format!("{} can't be used ({})", path.display(), reason(&error))))?;
         Self::named(&path.display().to_string(), &text)
     }
 }
@@ -95,7 +96,7 @@ fn problem(message: String) -> PolicyError {
     PolicyError::new("secret", vec![Problem { path: String::new(), place: None, message }])
 }
 
-fn not_kept(why: &str) -> PolicyError {
+fn cannot_store(why: &str) -> PolicyError {
     problem(format!(
         "there is no secret to key the random choices of a release, and none can be kept: {why}; set {SECRET_VARIABLE} to 32 \
          random bytes in hexadecimal, as `openssl rand -hex 32` prints them, and keep them the same for every run"

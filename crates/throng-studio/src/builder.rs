@@ -23,7 +23,7 @@ pub(crate) const FOLDER: &str = "hierarchies";
 const DRAWN: (usize, usize) = (6, 40);
 
 /// Maximum number of values that a new tree starts with, if values may be shown.
-const MOST_VALUES: usize = 300;
+const MAX_VALUES: usize = 300;
 
 /// Name of the group that a tree of all values starts with.
 const FIRST_GROUP: &str = "other";
@@ -239,7 +239,7 @@ fn indented(branch: &toml_edit::Value, depth: usize, text: &mut String) -> Optio
 /// Returns the values of a column as a tree of one group, to be divided into others.
 pub(crate) async fn all_values(table: &OpenTable, column: &str) -> Result<String, String> {
     let values = distinct_values(table, column).await?;
-    if values.len() > MOST_VALUES {
+    if values.len() > MAX_VALUES {
         return Err(format!("the column has {} values, which are too many to arrange by hand", values.len()));
     }
     let texts = cast(&values, &DataType::Utf8).map_err(|_| "the values are no texts".to_owned())?;

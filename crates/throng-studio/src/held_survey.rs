@@ -16,10 +16,10 @@ use throng::{Binding, Risk};
 use throng_job::{JobError, Kind, OpenTable};
 
 /// Tables with more groups are not held; their figures come from the release alone.
-const MOST_GROUPS: usize = 1 << 20;
+const MAX_GROUPS: usize = 1 << 20;
 
 /// The risk of a table with more distinct tuples is not measured here; `throng risk` can use more memory.
-const MOST_TUPLES: usize = 1 << 22;
+const MAX_TUPLES: usize = 1 << 22;
 
 /// Cells of a table under the columns of one policy.
 #[derive(Debug)]
@@ -105,10 +105,10 @@ impl PairedSurveys {
             let bound_done = bound_done.join().map_err(|_| internal("the survey failed"))?;
             Ok::<_, JobError>((bound_done?, plain_done?))
         })?;
-        if self.bound.as_ref().is_some_and(|survey| survey.groups() > MOST_GROUPS) {
+        if self.bound.as_ref().is_some_and(|survey| survey.groups() > MAX_GROUPS) {
             self.bound = None;
         }
-        if self.plain.as_ref().is_some_and(|survey| survey.groups() > MOST_TUPLES) {
+        if self.plain.as_ref().is_some_and(|survey| survey.groups() > MAX_TUPLES) {
             self.plain = None;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const ONE_STEP: Duration = Duration::from_millis(1500);
 
 /// Number of texts that are kept.
-const MOST_TEXTS: usize = 200;
+const MAX_TEXTS: usize = 200;
 
 /// One text with the change that led to it.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl PolicyHistory {
         }
         self.revisions.push(Revision { change: change.to_owned(), text, made: now });
         // Keep the first text, so that the opened state can be restored.
-        if self.revisions.len() > MOST_TEXTS {
+        if self.revisions.len() > MAX_TEXTS {
             self.revisions.remove(1);
         }
         self.at = self.revisions.len() - 1;
@@ -125,7 +125,7 @@ mod tests {
         for step in 1..500 {
             history.push(&format!("step {step}"), step.to_string());
         }
-        assert_eq!(history.revisions().0.len(), MOST_TEXTS);
+        assert_eq!(history.revisions().0.len(), MAX_TEXTS);
         assert!(history.go_to(0));
         assert_eq!(history.text(), "0");
     }

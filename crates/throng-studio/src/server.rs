@@ -23,7 +23,7 @@ use crate::state::{StateOptions, StudioState};
 use crate::view;
 
 /// Maximum size of a request body: a hierarchy file of many values.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 
 /// Content policy of a report, whose style is part of the page and which has no script.
 const REPORT_POLICY: &str =
@@ -111,7 +111,7 @@ pub(crate) fn router(state: Arc<StudioState>, guard: RequestGuard) -> Router {
         .route(&below("report"), get(report))
         .route(&below("do"), post(act))
         .with_state(state)
-        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(DefaultBodyLimit::max(MAX_BYTES))
         .layer(middleware::from_fn_with_state(guard, guard::check))
 }
 

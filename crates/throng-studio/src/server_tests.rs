@@ -196,7 +196,7 @@ async fn huge_and_broken_bodies_are_refused() {
     let origin = format!("http://127.0.0.1:{PORT}");
     let request =
         |body: Vec<u8>| bench.request(Method::POST, "do").header("origin", &origin).body(Body::from(body)).unwrap();
-    assert_eq!(bench.send(request(vec![b' '; MOST_BYTES + 1])).await.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(bench.send(request(vec![b' '; MAX_BYTES + 1])).await.status, StatusCode::PAYLOAD_TOO_LARGE);
     for body in ["", "{", "[]", "{\"do\":\"explode\"}", "\u{0}"] {
         let answered = bench.send(request(body.as_bytes().to_vec())).await;
         assert_eq!(answered.status, StatusCode::BAD_REQUEST, "{body}");

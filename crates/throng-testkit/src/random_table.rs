@@ -66,7 +66,7 @@ impl RandomTable {
     }
 
     /// Returns the table with as many sensitive columns as `looks`, each in one of these codings.
-    pub fn with_looks(&self, looks: &[RandomCoding]) -> Self {
+    pub fn with_codings(&self, looks: &[RandomCoding]) -> Self {
         let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &RandomCoding)| {
             let facets = vec![look.facet(column)];
             let column = if *look == RandomCoding::Lists { lists(column) } else { column.clone() };

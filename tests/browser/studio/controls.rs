@@ -5,9 +5,9 @@ use super::*;
 #[test]
 fn rarer_settings_and_the_text_follow_each_other() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    write_patients(&workshop, 1500);
-    let studio = Running::start(&workshop, &["input/patients.parquet"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 1500);
+    let studio = Running::start(&sandbox, &["input/patients.parquet"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait("document.getElementById('open-questions')");
     answer_questions(&mut browser);
@@ -55,7 +55,7 @@ fn rarer_settings_and_the_text_follow_each_other() {
     assert!(share.as_f64().unwrap() <= 0.5, "{share}");
     browser.click(&button("Check"));
     browser.wait("document.querySelector('[data-outcome=checked].holds')");
-    let policy = std::fs::read_to_string(workshop.path("input/patients.policy.toml")).unwrap();
+    let policy = std::fs::read_to_string(sandbox.path("input/patients.policy.toml")).unwrap();
     assert!(policy.starts_with("# A draft") && policy.contains("loss_limit = 0.55 # agreed"), "{policy}");
     // The browser logs that a value was refused; there is no other complaint.
     let others: Vec<String> = browser.complaints().into_iter().filter(|note| !note.contains("422")).collect();
@@ -78,9 +78,9 @@ fn wait_for_tree(browser: &mut Browser, expected: &str) {
 #[test]
 fn a_tree_is_arranged_by_dragging_and_by_keys() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    write_patients(&workshop, 600);
-    let studio = Running::start(&workshop, &["input/patients.parquet", "--show-values"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 600);
+    let studio = Running::start(&sandbox, &["input/patients.parquet", "--show-values"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait("document.getElementById('open-questions')");
     choose(&mut browser, &field("Role of diagnosis"), "quasi");
@@ -131,7 +131,7 @@ fn a_tree_is_arranged_by_dragging_and_by_keys() {
     // Export as an ARX file, import it again, and apply it to the policy.
     browser.click(&button("Write as ARX file"));
     browser.wait("document.getElementById('notice').textContent.includes('convention of ARX')");
-    let lines = std::fs::read_to_string(workshop.path("input/hierarchies/diagnosis.csv")).unwrap();
+    let lines = std::fs::read_to_string(sandbox.path("input/hierarchies/diagnosis.csv")).unwrap();
     assert!(lines.contains("gout;bones;*") && lines.contains("flu;other;*") && lines.lines().count() == 9, "{lines}");
     browser.click(&button("Use it"));
     browser.wait(&text_has("bones = [\"gout\", \"fracture\", \"migraine\"]"));

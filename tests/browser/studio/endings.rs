@@ -5,14 +5,13 @@ use super::*;
 #[test]
 fn a_release_can_be_stopped() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "300000", "-o", "input/census"]).done();
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "300000", "-o", "input/census"]).done();
     let configs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let policy = std::fs::read_to_string(configs.join("census.toml")).unwrap();
     let policy = policy.replace("\"hierarchies/", &format!("\"{}/hierarchies/", configs.display()));
-    workshop
-        .write("policy.toml", policy.replace("data/census/", "input/census/").replace("out/census/", "out/release"));
-    let studio = Running::start(&workshop, &["policy.toml"]);
+    sandbox.write("policy.toml", policy.replace("data/census/", "input/census/").replace("out/census/", "out/release"));
+    let studio = Running::start(&sandbox, &["policy.toml"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait(&button("Release"));
     browser.click(&button("Release"));
@@ -22,22 +21,22 @@ fn a_release_can_be_stopped() {
     browser.wait("document.querySelector('[data-outcome=failed]')");
     let said = browser.evaluate("document.getElementById('outcome').textContent");
     assert!(said.as_str().unwrap().contains("nothing was published"), "{said}");
-    assert!(workshop.out().is_empty(), "{:?}", workshop.out());
+    assert!(sandbox.out().is_empty(), "{:?}", sandbox.out());
 }
 
 #[test]
 fn a_wrong_file_is_explained_and_a_closed_tab_ends_the_process() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    workshop.write("input/people.parquet", "this is a text that is called a Parquet file");
-    let studio = Running::start(&workshop, &["input/people.parquet", "--exit-when-closed"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("input/people.parquet", "this is a text that is called a Parquet file");
+    let studio = Running::start(&sandbox, &["input/people.parquet", "--exit-when-closed"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait("document.body.textContent.includes(\"can't be opened\")");
     let said = browser.evaluate("document.querySelector('.welcome').textContent").to_string();
     assert!(said.contains("people.parquet") && !said.contains("called a Parquet"), "{said}");
     keep("studio-wrong-file.png", &browser.picture(false));
     // Another table is opened on the same page.
-    write_patients(&workshop, 500);
+    write_patients(&sandbox, 500);
     browser.evaluate(
         "(() => { const form = document.querySelector('.welcome form'); form.path.value = 'input/patients.parquet'; form.requestSubmit(); })()",
     );
@@ -51,5 +50,5 @@ fn a_wrong_file_is_explained_and_a_closed_tab_ends_the_process() {
     let (code, rest) = studio.ended();
     assert_eq!(code, Some(0));
     assert_eq!(rest.trim(), "{\"outcome\":\"closed\"}");
-    assert!(!workshop.path("input/patients.policy.toml").exists(), "nothing was saved");
+    assert!(!sandbox.path("input/patients.policy.toml").exists(), "nothing was saved");
 }

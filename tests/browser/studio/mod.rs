@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::chrome::{self, Browser};
 use super::{CHECKS, keep};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{Draws, strings, table, write_parquet};
 
 /// The figures are exact, and nothing is being computed.
@@ -40,8 +40,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(workshop: &Workshop, arguments: &[&str]) -> Self {
-        Self::of(workshop.command(&[&["studio", "--no-browser"], arguments].concat()))
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        Self::of(sandbox.command(&[&["studio", "--no-browser"], arguments].concat()))
     }
 
     fn of(mut command: Command) -> Self {
@@ -82,7 +82,7 @@ impl Drop for Running {
 
 /// A table of patients with names and types that no other test has: spaces and dots in names, dates, missing values, a constant, and
 /// unique texts.
-fn write_patients(workshop: &Workshop, rows: i64) {
+fn write_patients(sandbox: &Sandbox, rows: i64) {
     let mut random = Draws::new(21);
     let mut column = |most: u64| (0..rows).map(|_| random.below(most) as i64).collect::<Vec<i64>>();
     let (years, areas, sexes, ills, days, dates) =
@@ -102,7 +102,7 @@ fn write_patients(workshop: &Workshop, rows: i64) {
         ("hospital", strings((0..rows).map(|_| "St. Ann's"))),
         ("remark", strings((0..rows).map(|row| format!("remark {row} of the ward")))),
     ]);
-    write_parquet(&workshop.path("input/patients.parquet"), &batch);
+    write_parquet(&sandbox.path("input/patients.parquet"), &batch);
 }
 
 /// Roles of the patients' columns, as a newcomer chooses them.

@@ -106,9 +106,9 @@ fn assert_prints_its_figures(browser: &mut Browser, metrics: &Value, risk: &Valu
 #[test]
 fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    write_patients(&workshop, 1000);
-    let studio = Running::start(&workshop, &["input/patients.parquet"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 1000);
+    let studio = Running::start(&sandbox, &["input/patients.parquet"]);
     browser.visit(&studio.address, 1280, 800, "light");
     browser.wait("document.documentElement.dataset.ready === 'yes'");
     browser.wait("document.getElementById('open-questions')");
@@ -178,11 +178,11 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     // Check, try, release.
     browser.click(&button("Check"));
     browser.wait("document.querySelector('[data-outcome=checked]')");
-    let checked = workshop.throng(&["check", "input/patients.policy.toml"]).done();
+    let checked = sandbox.throng(&["check", "input/patients.policy.toml"]).done();
     assert_equal(&mut browser, "check", &checked, 6);
     browser.click(&button("Try"));
     browser.wait("document.querySelector('[data-outcome=tried]')");
-    assert!(!workshop.path("released").exists(), "a trial writes nothing");
+    assert!(!sandbox.path("released").exists(), "a trial writes nothing");
     let tried = figures(&mut browser, "run");
     browser.click(&button("Release"));
     browser.wait("document.querySelector('[data-outcome=released]')");
@@ -192,21 +192,20 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     assert_eq!(figures(&mut browser, "run"), tried);
 
     // Everything on the page agrees with the commands.
-    let metrics = std::fs::read(workshop.path("released/patients/_throng/metrics.json")).unwrap();
+    let metrics = std::fs::read(sandbox.path("released/patients/_throng/metrics.json")).unwrap();
     let metrics: Value = serde_json::from_slice(&metrics).unwrap();
     assert_equal(&mut browser, "metrics", &metrics, 16);
     assert_equal(&mut browser, "run", &metrics, 3);
-    let risk =
-        workshop.throng(&["risk", "input/patients.parquet", "--quasi", quasi, "--sensitive", "diagnosis"]).done();
+    let risk = sandbox.throng(&["risk", "input/patients.parquet", "--quasi", quasi, "--sensitive", "diagnosis"]).done();
     assert_equal(&mut browser, "risk", &risk, 6);
-    let swept = workshop.throng(&["sweep", "input/patients.policy.toml", "--k", "2,3,5,10,12,20,50", "--p", "3"]);
+    let swept = sandbox.throng(&["sweep", "input/patients.policy.toml", "--k", "2,3,5,10,12,20,50", "--p", "3"]);
     assert_equal(&mut browser, "sweep", &swept.json(), 20);
-    let bounded = workshop.throng(&["bound", "input/patients.policy.toml"]).done();
+    let bounded = sandbox.throng(&["bound", "input/patients.policy.toml"]).done();
     let near = |a: &Value, b: &Value| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 2e-6;
     assert!(near(&bounded["lower_bound"], &metrics["utility"]["lower_bound"]), "{bounded}");
     assert!(near(&bounded["gap"], &metrics["utility"]["gap"]), "{bounded}");
     assert_prints_its_figures(&mut browser, &metrics, &risk);
-    let verified = workshop.throng(&["verify", "released/patients", "--policy", "input/patients.policy.toml"]).done();
+    let verified = sandbox.throng(&["verify", "released/patients", "--policy", "input/patients.policy.toml"]).done();
     assert_eq!(verified["satisfied"], true);
     let shown = browser.evaluate("document.querySelector('details.commands pre').textContent");
     for line in shown.as_str().unwrap().lines().filter(|line| !line.contains(" run ") && !line.is_empty()) {
@@ -214,7 +213,7 @@ fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
             .args(["-c", &line.replace("throng ", "\"$THRONG\" ")])
             .env("THRONG", env!("CARGO_BIN_EXE_throng"))
             .env("THRONG_SECRET", crate::sandbox::SECRET)
-            .current_dir(workshop.path(""))
+            .current_dir(sandbox.path(""))
             .output()
             .unwrap();
         assert!(status.status.success(), "{line}: {status:?}");

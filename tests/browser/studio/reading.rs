@@ -42,9 +42,9 @@ fn the_page_reads_well_at_every_width() {
     if axe.is_none() {
         throng_testkit::skip("only the project's own checks: THRONG_AXE=axe.min.js adds those of axe-core");
     }
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "3000", "-o", "input/census"]).done();
-    let studio = Running::start(&workshop, &["input/census"]);
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "3000", "-o", "input/census"]).done();
+    let studio = Running::start(&sandbox, &["input/census"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait(IS_EXACT);
     browser.wait("document.querySelector('#frontier table')");
@@ -89,9 +89,9 @@ fn the_page_reads_well_at_every_width() {
 #[test]
 fn every_control_is_reached_with_the_keyboard() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    write_patients(&workshop, 400);
-    let studio = Running::start(&workshop, &["input/patients.parquet"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 400);
+    let studio = Running::start(&sandbox, &["input/patients.parquet"]);
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait("document.getElementById('open-questions')");
     browser.wait("!document.querySelector('.busy')");

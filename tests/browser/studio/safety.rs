@@ -20,9 +20,9 @@ fn raw(host: &str, request: &[u8]) -> (u16, String) {
 
 #[test]
 fn a_running_studio_refuses_all_but_its_page() {
-    let workshop = Workshop::new();
-    write_patients(&workshop, 300);
-    let studio = Running::start(&workshop, &["input/patients.parquet"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 300);
+    let studio = Running::start(&sandbox, &["input/patients.parquet"]);
     let (host, token) = studio.parts();
     let get = |path: &str, host_header: &str, more: &str| {
         raw(host, format!("GET {path} HTTP/1.1\r\nHost: {host_header}\r\n{more}Connection: close\r\n\r\n").as_bytes())
@@ -89,7 +89,7 @@ fn a_running_studio_refuses_all_but_its_page() {
     assert_eq!(raw(host, &pieces).0, 413);
     let long = format!("GET /{token}/ HTTP/1.1\r\nHost: {host}\r\nX: {}\r\n\r\n", "x".repeat(2 << 20));
     assert!((400..500).contains(&raw(host, long.as_bytes()).0));
-    assert!(!workshop.path("input/patients.policy.toml").exists(), "nothing was saved");
+    assert!(!sandbox.path("input/patients.policy.toml").exists(), "nothing was saved");
     assert_eq!(get(&own, host, "").0, 200, "it still answers its page");
 }
 
@@ -116,9 +116,9 @@ fn foreign_page(script: String) -> String {
 #[test]
 fn the_script_of_another_page_reaches_nothing() {
     let Some(mut browser) = browser() else { return };
-    let workshop = Workshop::new();
-    write_patients(&workshop, 300);
-    let studio = Running::start(&workshop, &["input/patients.parquet"]);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 300);
+    let studio = Running::start(&sandbox, &["input/patients.parquet"]);
     let address = &studio.address;
     // Even with the token, which such a page could not have.
     let script = format!(
@@ -142,7 +142,7 @@ fn the_script_of_another_page_reaches_nothing() {
         assert_eq!(found[name], "refused", "{found}");
     }
     assert_eq!(found["frame"], "closed", "{found}");
-    assert!(!workshop.path("input/patients.policy.toml").exists(), "a page of another origin has saved the policy");
+    assert!(!sandbox.path("input/patients.policy.toml").exists(), "a page of another origin has saved the policy");
 }
 
 #[cfg(unix)]
@@ -150,27 +150,27 @@ fn the_script_of_another_page_reaches_nothing() {
 fn another_user_of_the_machine_finds_no_token() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
-    let workshop = Workshop::new();
-    write_patients(&workshop, 300);
+    let sandbox = Sandbox::new();
+    write_patients(&sandbox, 300);
     // Instead of the desktop browser, a program that records its arguments.
-    let temporary = workshop.path("temporary");
+    let temporary = sandbox.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    std::fs::create_dir(workshop.path("bin")).unwrap();
-    workshop
-        .write("bin/xdg-open", format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", workshop.path("called").display()));
-    let opener = workshop.path("bin/xdg-open");
+    std::fs::create_dir(sandbox.path("bin")).unwrap();
+    sandbox
+        .write("bin/xdg-open", format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", sandbox.path("called").display()));
+    let opener = sandbox.path("bin/xdg-open");
     std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = workshop.command(&["studio", "input/patients.parquet"]);
-    let path = format!("{}:{}", workshop.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = sandbox.command(&["studio", "input/patients.parquet"]);
+    let path = format!("{}:{}", sandbox.path("bin").display(), std::env::var("PATH").unwrap());
     command.env("PATH", path).env("TMPDIR", &temporary);
     let studio = Running::of(command);
     let (host, token) = studio.parts();
     let start = Instant::now();
-    while !workshop.path("called").exists() && start.elapsed() < Duration::from_secs(20) {
+    while !sandbox.path("called").exists() && start.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(100));
-    let called = std::fs::read_to_string(workshop.path("called")).unwrap();
+    let called = std::fs::read_to_string(sandbox.path("called")).unwrap();
     let page = std::path::PathBuf::from(called.trim());
     assert!(page.is_file() && !called.contains(token), "{called}");
     assert!(std::fs::read_to_string(&page).unwrap().contains(&studio.address), "the file leads to the page");

@@ -13,7 +13,7 @@ use super::*;
 const LIMITS: [f64; 3] = [2000.0, 1000.0, 3000.0];
 
 /// Maximum memory of the process, in bytes.
-const MOST_MEMORY: u64 = 1 << 30;
+const MAX_MEMORY: u64 = 1 << 30;
 
 /// Time between frames, in milliseconds, above which scrolling is noticeably slow.
 const SLOW_FRAME: f64 = 50.0;
@@ -54,9 +54,9 @@ struct Measured {
 }
 
 /// Opens a table or a policy, requests some values of k, and scrolls meanwhile.
-fn measure(browser: &mut Browser, workshop: &Workshop, location: &str, steps: u32) -> Measured {
+fn measure(browser: &mut Browser, sandbox: &Sandbox, location: &str, steps: u32) -> Measured {
     let begun = Instant::now();
-    let studio = Running::start(workshop, &[location]);
+    let studio = Running::start(sandbox, &[location]);
     let since = |start: Instant| start.elapsed().as_secs_f64() * 1000.0;
     browser.visit(&studio.address, 1280, 900, "light");
     browser.wait_closely("document.querySelectorAll('.matrix tbody tr').length === 15");
@@ -118,18 +118,18 @@ fn a_new_k_is_answered_while_the_page_is_scrolled() {
     let Some(mut browser) = browser() else { return };
     let asked = std::env::var("THRONG_STUDIO_ROWS").ok();
     let (rows, steps) = asked.as_ref().map_or(("3000", 3), |rows| (rows.as_str(), 20));
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", rows, "-o", "input/census"]).done();
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", rows, "-o", "input/census"]).done();
     let configs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let policy = std::fs::read_to_string(configs.join("census.toml")).unwrap();
     let policy = policy.replace("\"hierarchies/", &format!("\"{}/hierarchies/", configs.display()));
-    workshop.write("policy.toml", policy.replace("data/census/", "input/census/"));
+    sandbox.write("policy.toml", policy.replace("data/census/", "input/census/"));
 
-    let of_policy = measure(&mut browser, &workshop, "policy.toml", steps);
+    let of_policy = measure(&mut browser, &sandbox, "policy.toml", steps);
     of_policy.print(&format!("{rows} rows, six quasi-identifiers of a policy"));
-    let of_draft = measure(&mut browser, &workshop, "input/census", steps);
+    let of_draft = measure(&mut browser, &sandbox, "input/census", steps);
     of_draft.print(&format!("{rows} rows, the draft with ten quasi-identifiers"));
-    assert!(of_policy.memory.max(of_draft.memory) < MOST_MEMORY);
+    assert!(of_policy.memory.max(of_draft.memory) < MAX_MEMORY);
     if asked.is_some() {
         let [first, sample, exact] = LIMITS;
         let Measured { samples, exacts, frames, .. } = &of_policy;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{Draws, table};
 
 /// Minimum probability of a certain guess.
@@ -257,18 +257,18 @@ fn withstands(name: &str, people: &[Person], k: u32, p: u32) {
 const CENSUS_QUASI: [&str; 6] = ["age", "sex", "marital_status", "race", "birth_place", "region"];
 
 fn census(k: u32, p: u32) {
-    let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "40000", "-o", "census"]).done();
+    let sandbox = Sandbox::new();
+    sandbox.throng(&["generate", "census", "--rows", "40000", "-o", "census"]).done();
     let configs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
     let policy = fs::read_to_string(Path::new(configs).join("census.toml")).unwrap();
     let policy =
         policy.replace("[columns.person_id]\nrole = \"identifier\"", "[columns.person_id]\nrole = \"insensitive\"");
     let policy = policy.replace("hierarchies/", &format!("{configs}/hierarchies/"));
-    workshop.write("census.toml", policy);
+    sandbox.write("census.toml", policy);
     let (k_text, p_text) = (k.to_string(), p.to_string());
     let run = ["run", "census.toml", "--input", "census", "--output", "out/release", "-k", &k_text, "-p", &p_text];
-    workshop.throng(&run).done();
-    let (original, release) = (Rows::of(&read(&workshop.path("census"))), Rows::of(&read(&workshop.release())));
+    sandbox.throng(&run).done();
+    let (original, release) = (Rows::of(&read(&sandbox.path("census"))), Rows::of(&read(&sandbox.release())));
     withstands("census", &people(&original, &release, "person_id", &CENSUS_QUASI, "occupation"), k, p);
 }
 
@@ -287,22 +287,22 @@ fn adult_does_not_tell_whose_value_is_whose() {
         throng_testkit::skip("the Adult data is not there");
         return;
     };
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let numbered = text.lines().take(30_163).enumerate();
     let lines = numbered.map(|(row, line)| if row == 0 { format!("row,{line}\n") } else { format!("{row},{line}\n") });
-    workshop.write("adult.csv", lines.collect::<String>());
+    sandbox.write("adult.csv", lines.collect::<String>());
     let configs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
     let policy = fs::read_to_string(Path::new(configs).join("adult.toml")).unwrap();
     let policy = policy.replace("hierarchies/", &format!("{configs}/hierarchies/"));
-    workshop.write("adult.toml", policy + "\n[columns.row]\nrole = \"insensitive\"\n");
+    sandbox.write("adult.toml", policy + "\n[columns.row]\nrole = \"insensitive\"\n");
     let original: Vec<Vec<&str>> =
         text.lines().take(30_163).map(|line| line.split(',').map(str::trim).collect()).collect();
     let quasi = ADULT_QUASI.map(|name| original[0].iter().position(|known| *known == name).unwrap());
     for (k, p) in [(5, 2), (10, 3)] {
         let (k_text, p_text) = (k.to_string(), p.to_string());
         let run = ["run", "adult.toml", "--input", "adult.csv", "--output", "out/release", "--overwrite"];
-        workshop.throng(&[&run[..], &["-k", &k_text, "-p", &p_text]].concat()).done();
-        let release = Rows::of(&read(&workshop.release()));
+        sandbox.throng(&[&run[..], &["-k", &k_text, "-p", &p_text]].concat()).done();
+        let release = Rows::of(&read(&sandbox.release()));
         let classes = release.tuples(&ADULT_QUASI).into_iter().map(|tuple| format!("{tuple:?}"));
         let person = |(at, class): (usize, String)| {
             let row: usize = release.column("row")[at].as_deref().unwrap().parse().unwrap();
@@ -346,9 +346,9 @@ fn lonely_people_are_guessed_no_better_than_their_class_says() {
     ]);
     let columns = "[columns]\nrow.role = \"insensitive\"\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n";
     for (k, p) in [(5, 2), (10, 3)] {
-        let workshop = Workshop::with(&batch, k, p, columns);
-        workshop.run(&[]);
-        let (original, release) = (Rows::of(&batch), Rows::of(&read(&workshop.release())));
+        let sandbox = Sandbox::with(&batch, k, p, columns);
+        sandbox.run(&[]);
+        let (original, release) = (Rows::of(&batch), Rows::of(&read(&sandbox.release())));
         let people = people(&original, &release, "row", &["age"], "illness");
         withstands("lonely", &people, k as u32, p as u32);
     }

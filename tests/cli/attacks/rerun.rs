@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, contents};
+use crate::sandbox::{Sandbox, contents};
 use crate::tables::{Draws, table};
 
 /// Number of people that are attacked.
@@ -51,13 +51,13 @@ impl Original {
 
 /// Returns the data files of a release and its classes.
 fn released(batch: &RecordBatch, secret: &str) -> (Vec<Vec<u8>>, BTreeSet<String>) {
-    let workshop = Workshop::with(batch, 10, 3, COLUMNS);
-    let mut command = workshop.command(&["run", "policy.toml"]);
+    let sandbox = Sandbox::with(batch, 10, 3, COLUMNS);
+    let mut command = sandbox.command(&["run", "policy.toml"]);
     let ended = command.env("THRONG_SECRET", secret).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    let files = contents(&workshop.release()).into_iter();
+    let files = contents(&sandbox.release()).into_iter();
     let data = files.filter(|(path, _)| path.extension().is_some_and(|extension| extension == "parquet"));
-    let rows = Rows::of(&read(&workshop.release()));
+    let rows = Rows::of(&read(&sandbox.release()));
     let classes = rows.tuples(&["age", "height"]).into_iter().map(|tuple| format!("{tuple:?}")).collect();
     (data.map(|(_, bytes)| bytes).collect(), classes)
 }
@@ -107,8 +107,8 @@ fn who_knows_all_but_one_age_learns_nothing_by_running_the_tool() {
 }
 
 fn read_again(batch: &RecordBatch) -> RecordBatch {
-    let workshop = Workshop::with(batch, 10, 3, COLUMNS);
-    let mut command = workshop.command(&["run", "policy.toml"]);
+    let sandbox = Sandbox::with(batch, 10, 3, COLUMNS);
+    let mut command = sandbox.command(&["run", "policy.toml"]);
     assert!(command.env("THRONG_SECRET", "the secret of the office").status().unwrap().success());
-    read(&workshop.release())
+    read(&sandbox.release())
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::{Value, json};
 
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{strings, table, write_parquet};
 
-/// A table below a workshop.
+/// A table below a sandbox.
 pub struct HandMade<'a> {
-    workshop: &'a Workshop,
+    sandbox: &'a Sandbox,
     name: &'static str,
 }
 
@@ -42,14 +42,14 @@ pub fn metadata(partitions: &[(&str, &str)]) -> Value {
 }
 
 impl<'a> HandMade<'a> {
-    pub fn new(workshop: &'a Workshop, name: &'static str) -> Self {
-        fs::create_dir_all(workshop.path(name).join("_delta_log")).unwrap();
-        Self { workshop, name }
+    pub fn new(sandbox: &'a Sandbox, name: &'static str) -> Self {
+        fs::create_dir_all(sandbox.path(name).join("_delta_log")).unwrap();
+        Self { sandbox, name }
     }
 
     /// Returns the path of an entry.
     pub fn entry_path(&self, version: u64) -> PathBuf {
-        self.workshop.path(self.name).join(format!("_delta_log/{version:020}.json"))
+        self.sandbox.path(self.name).join(format!("_delta_log/{version:020}.json"))
     }
 
     /// Writes an entry.
@@ -60,7 +60,7 @@ impl<'a> HandMade<'a> {
 
     /// Writes a data file, and returns the action that adds it.
     pub fn file(&self, path: &str, batch: &RecordBatch) -> Value {
-        let file = self.workshop.path(self.name).join(path);
+        let file = self.sandbox.path(self.name).join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         write_parquet(&file, batch);
         let size = fs::metadata(&file).unwrap().len();

@@ -7,84 +7,84 @@ use serde_json::{Value, json};
 
 use super::hand_made::{HandMade, metadata, protocol, remove, rows, with_values};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::sandbox::{Ended, Sandbox, assert_contains};
 
 const COLUMNS: &str = "[columns.row]\nrole = \"insensitive\"\n[columns.sex]\nrole = \"quasi\"\nrelease = \"set\"\n";
 
 /// A table of three versions: rows 0 to 9; then also 10 to 19; then 10 to 24.
-fn workshop() -> Workshop {
-    let workshop = Workshop::new();
-    let table = HandMade::new(&workshop, "lake");
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let table = HandMade::new(&sandbox, "lake");
     table.entry(0, &[protocol(), metadata(&[]), table.file("a.parquet", &rows(0..10))]);
     table.entry(1, &[table.file("b%20c.parquet", &rows(10..20))]);
     table.entry(2, &[table.file("sub folder/d.parquet", &rows(20..25)), remove("a.parquet")]);
     // A file that no entry names.
     table.file("invisible.parquet", &rows(100..200));
-    policy(&workshop, "", COLUMNS);
-    workshop
+    policy(&sandbox, "", COLUMNS);
+    sandbox
 }
 
-fn policy(workshop: &Workshop, pin: &str, columns: &str) {
+fn policy(sandbox: &Sandbox, pin: &str, columns: &str) {
     let text = format!(
         "version = 1\n[input]\nlocation = \"delta+lake\"\n{pin}\n[output]\nlocation = \"out/release\"\nmode = \"overwrite\"\n\
          [privacy]\nk = 2\n{columns}"
     );
-    workshop.write("policy.toml", text);
+    sandbox.write("policy.toml", text);
 }
 
 /// Runs the policy with this pin, and returns the released numbers in order.
-fn numbers(workshop: &Workshop, pin: &str) -> Vec<i64> {
-    policy(workshop, pin, COLUMNS);
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+fn numbers(sandbox: &Sandbox, pin: &str) -> Vec<i64> {
+    policy(sandbox, pin, COLUMNS);
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     let mut numbers: Vec<i64> =
         released.column("row").iter().map(|cell| cell.as_ref().unwrap().parse().unwrap()).collect();
     numbers.sort_unstable();
     numbers
 }
 
-fn sidecar(workshop: &Workshop, name: &str) -> Value {
-    serde_json::from_slice(&fs::read(workshop.release().join("_throng").join(name)).unwrap()).unwrap()
+fn sidecar(sandbox: &Sandbox, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(sandbox.release().join("_throng").join(name)).unwrap()).unwrap()
 }
 
-fn refused(workshop: &Workshop, pin: &str, code: i32, parts: &[&str]) {
-    policy(workshop, pin, COLUMNS);
-    assert_says(&workshop.run_refused(code, &[]), parts);
+fn refused(sandbox: &Sandbox, pin: &str, code: i32, parts: &[&str]) {
+    policy(sandbox, pin, COLUMNS);
+    assert_contains(&sandbox.run_refused(code, &[]), parts);
 }
 
 #[test]
 fn a_version_has_the_files_that_its_log_names_and_no_others() {
-    let workshop = workshop();
-    assert_eq!(numbers(&workshop, "version = 0"), (0..10).collect::<Vec<_>>());
-    assert_eq!(sidecar(&workshop, "metrics.json")["input"]["version"], 0);
-    assert_eq!(numbers(&workshop, "version = 1"), (0..20).collect::<Vec<_>>());
-    assert_eq!(numbers(&workshop, "version = 2"), (10..25).collect::<Vec<_>>());
-    assert_eq!(numbers(&workshop, ""), (10..25).collect::<Vec<_>>());
-    assert_eq!(sidecar(&workshop, "metrics.json")["input"]["version"], 2);
-    assert_eq!(sidecar(&workshop, "manifest.json")["input_version"], 2);
-    refused(&workshop, "version = 3", 66, &["no version 3", "latest is 2"]);
-    policy(&workshop, "", COLUMNS);
-    let url = format!("delta+file://{}", workshop.path("lake").display());
-    assert_eq!(workshop.run(&["--input", &url])["rows"], 15);
-    let counted = workshop.throng(&["sql", "--format", "csv", "-c", "SELECT count(*) AS n FROM 'delta+lake/'"]);
-    assert_says(&counted.stdout, &["15"]);
+    let sandbox = sandbox();
+    assert_eq!(numbers(&sandbox, "version = 0"), (0..10).collect::<Vec<_>>());
+    assert_eq!(sidecar(&sandbox, "metrics.json")["input"]["version"], 0);
+    assert_eq!(numbers(&sandbox, "version = 1"), (0..20).collect::<Vec<_>>());
+    assert_eq!(numbers(&sandbox, "version = 2"), (10..25).collect::<Vec<_>>());
+    assert_eq!(numbers(&sandbox, ""), (10..25).collect::<Vec<_>>());
+    assert_eq!(sidecar(&sandbox, "metrics.json")["input"]["version"], 2);
+    assert_eq!(sidecar(&sandbox, "manifest.json")["input_version"], 2);
+    refused(&sandbox, "version = 3", 66, &["no version 3", "latest is 2"]);
+    policy(&sandbox, "", COLUMNS);
+    let url = format!("delta+file://{}", sandbox.path("lake").display());
+    assert_eq!(sandbox.run(&["--input", &url])["rows"], 15);
+    let counted = sandbox.throng(&["sql", "--format", "csv", "-c", "SELECT count(*) AS n FROM 'delta+lake/'"]);
+    assert_contains(&counted.stdout, &["15"]);
 }
 
 #[test]
 fn a_time_selects_the_version_that_was_the_latest_then() {
-    let workshop = workshop();
-    let table = HandMade::new(&workshop, "lake");
+    let sandbox = sandbox();
+    let table = HandMade::new(&sandbox, "lake");
     let time = |text: &str| humane(text);
     // The second file is older than the first, as after a copy with a clock that was set back.
     for (version, seconds) in [(0, time("2026-01-10")), (1, time("2026-01-09")), (2, time("2026-01-20"))] {
         let file = fs::File::options().write(true).open(table.entry_path(version)).unwrap();
         file.set_modified(seconds).unwrap();
     }
-    assert_eq!(numbers(&workshop, "as_of = \"2026-01-10\"").len(), 20);
-    assert_eq!(numbers(&workshop, "as_of = \"2026-01-19T23:59:59Z\"").len(), 20);
-    assert_eq!(numbers(&workshop, "as_of = \"2026-01-20T02:00:00+02:00\"").len(), 15);
-    refused(&workshop, "as_of = \"2026-01-09\"", 66, &["as old as 2026-01-09"]);
-    refused(&workshop, "as_of = \"2999-01-01\"", 78, &["as_of", "future"]);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-01-10\"").len(), 20);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-01-19T23:59:59Z\"").len(), 20);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-01-20T02:00:00+02:00\"").len(), 15);
+    refused(&sandbox, "as_of = \"2026-01-09\"", 66, &["as old as 2026-01-09"]);
+    refused(&sandbox, "as_of = \"2999-01-01\"", 78, &["as_of", "future"]);
     // Times in the log take precedence over those of files.
     let info = |time: SystemTime| {
         let millis = time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as u64;
@@ -94,9 +94,9 @@ fn a_time_selects_the_version_that_was_the_latest_then() {
         let text = fs::read_to_string(table.entry_path(version)).unwrap();
         fs::write(table.entry_path(version), format!("{}\n{text}", info(time(date)))).unwrap();
     }
-    assert_eq!(numbers(&workshop, "as_of = \"2026-03-01\"").len(), 15);
-    assert_eq!(numbers(&workshop, "as_of = \"2026-02-28\"").len(), 20);
-    assert_eq!(numbers(&workshop, "as_of = \"2026-01-31\"").len(), 10);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-03-01\"").len(), 15);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-02-28\"").len(), 20);
+    assert_eq!(numbers(&sandbox, "as_of = \"2026-01-31\"").len(), 10);
 }
 
 /// Returns the first moment of a date of 2026.
@@ -109,21 +109,21 @@ fn humane(date: &str) -> SystemTime {
 
 #[test]
 fn partition_columns_are_columns_with_their_types() {
-    let workshop = Workshop::new();
-    let table = HandMade::new(&workshop, "lake");
+    let sandbox = Sandbox::new();
+    let table = HandMade::new(&sandbox, "lake");
     let north = with_values(
         table.file("region=North/a.parquet", &rows(0..10)),
         json!({ "region": "North", "day": "2026-01-02" }),
     );
     let none = with_values(table.file("b.parquet", &rows(10..20)), json!({ "region": null, "day": "" }));
     table.entry(0, &[protocol(), metadata(&[("region", "string"), ("day", "date")]), north, none]);
-    policy(&workshop, "", COLUMNS);
-    let unnamed = workshop.run_refused(78, &[]);
-    assert_says(&unnamed, &["region", "day"]);
+    policy(&sandbox, "", COLUMNS);
+    let unnamed = sandbox.run_refused(78, &[]);
+    assert_contains(&unnamed, &["region", "day"]);
     let kept = "[columns.region]\nrole = \"insensitive\"\n[columns.day]\nrole = \"insensitive\"\n";
-    policy(&workshop, "", &format!("{COLUMNS}{kept}"));
-    workshop.run(&[]);
-    let batch = read(&workshop.release());
+    policy(&sandbox, "", &format!("{COLUMNS}{kept}"));
+    sandbox.run(&[]);
+    let batch = read(&sandbox.release());
     assert_eq!(batch.schema().field_with_name("day").unwrap().data_type().to_string(), "Date32");
     let released = Rows::of(&batch);
     for (row, (region, day)) in
@@ -134,45 +134,45 @@ fn partition_columns_are_columns_with_their_types() {
         assert_eq!(day.as_deref(), is_north.then_some("2026-01-02"));
     }
     // A damaged file is named without the value of its folder.
-    fs::write(workshop.path("lake/region=North/a.parquet"), vec![0; table_size(&workshop)]).unwrap();
-    let damaged = workshop.throng(&["run", "policy.toml"]).refused(65);
-    assert_says(&damaged, &["region=…/a.parquet"]);
+    fs::write(sandbox.path("lake/region=North/a.parquet"), vec![0; table_size(&sandbox)]).unwrap();
+    let damaged = sandbox.throng(&["run", "policy.toml"]).refused(65);
+    assert_contains(&damaged, &["region=…/a.parquet"]);
     assert!(!damaged.contains("North"), "{damaged}");
     // A value that is not of its type.
     let bad = with_values(table.file("c.parquet", &rows(20..30)), json!({ "region": "x", "day": "yesterday" }));
     table.entry(1, &[bad]);
-    let bad = workshop.throng(&["run", "policy.toml"]).refused(65);
-    assert_says(&bad, &["partition column `day`"]);
+    let bad = sandbox.throng(&["run", "policy.toml"]).refused(65);
+    assert_contains(&bad, &["partition column `day`"]);
     assert!(!bad.contains("yesterday"), "{bad}");
 }
 
-fn table_size(workshop: &Workshop) -> usize {
-    fs::metadata(workshop.path("lake/region=North/a.parquet")).unwrap().len() as usize
+fn table_size(sandbox: &Sandbox) -> usize {
+    fs::metadata(sandbox.path("lake/region=North/a.parquet")).unwrap().len() as usize
 }
 
 #[test]
 fn a_file_may_lack_a_column_that_came_later() {
-    let workshop = Workshop::new();
-    let table = HandMade::new(&workshop, "lake");
+    let sandbox = Sandbox::new();
+    let table = HandMade::new(&sandbox, "lake");
     table.entry(0, &[protocol(), metadata(&[]), table.file("a.parquet", &rows(0..10))]);
     let fields = [("row", "long"), ("sex", "string"), ("note", "double")];
     let field = |(name, kind)| json!({ "name": name, "type": kind, "nullable": true, "metadata": {} });
     let mut wider = metadata(&[]);
     wider["metaData"]["schemaString"] = json!({ "type": "struct", "fields": fields.map(field) }).to_string().into();
     table.entry(1, &[wider]);
-    policy(&workshop, "", COLUMNS);
-    assert_says(&workshop.run_refused(78, &[]), &["note"]);
-    policy(&workshop, "", &format!("{COLUMNS}[columns.note]\nrole = \"insensitive\"\n"));
-    workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    policy(&sandbox, "", COLUMNS);
+    assert_contains(&sandbox.run_refused(78, &[]), &["note"]);
+    policy(&sandbox, "", &format!("{COLUMNS}[columns.note]\nrole = \"insensitive\"\n"));
+    sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     assert!(released.column("note").iter().all(Option::is_none));
     // A type that the files do not have.
     let mut other = metadata(&[]);
     other["metaData"]["schemaString"] =
         metadata(&[])["metaData"]["schemaString"].as_str().unwrap().replace("long", "integer").into();
     table.entry(2, &[other]);
-    policy(&workshop, "", COLUMNS);
-    assert_says(&workshop.run_refused(65, &[]), &["column `row` is Int64, and Int32 in the table"]);
+    policy(&sandbox, "", COLUMNS);
+    assert_contains(&sandbox.run_refused(65, &[]), &["column `row` is Int64, and Int32 in the table"]);
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn features_that_would_change_the_meaning_of_a_file_are_refused_by_name() {
         mapped["metaData"]["configuration"] = json!({ "delta.columnMapping.mode": mode });
         mapped
     };
-    let workshop = workshop();
-    let table = HandMade::new(&workshop, "lake");
+    let sandbox = sandbox();
+    let table = HandMade::new(&sandbox, "lake");
     let mut deleted = table.file("e.parquet", &rows(30..40));
     deleted["add"]["deletionVector"] = json!({ "storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4, "sizeInBytes": 40, "cardinality": 6 });
     let outside = |path: &str| json!({ "add": { "path": path, "partitionValues": {}, "size": 1, "dataChange": true } });
@@ -203,67 +203,67 @@ fn features_that_would_change_the_meaning_of_a_file_are_refused_by_name() {
         (vec![json!("no action")], "can't be read"),
     ] {
         table.entry(3, &lines);
-        refused(&workshop, "", 65, &[said]);
+        refused(&sandbox, "", 65, &[said]);
     }
     // Features that no file uses are accepted, and so is an empty column mapping.
     table.entry(3, &[features(&["deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint"]), mapped("none")]);
-    assert_eq!(numbers(&workshop, "").len(), 15);
+    assert_eq!(numbers(&sandbox, "").len(), 15);
     let third = table.file("f.parquet", &rows(25..26));
-    fs::remove_file(workshop.path("lake/f.parquet")).unwrap();
+    fs::remove_file(sandbox.path("lake/f.parquet")).unwrap();
     table.entry(3, &[third]);
-    refused(&workshop, "", 66, &["a file of the Delta table", "is missing"]);
+    refused(&sandbox, "", 66, &["a file of the Delta table", "is missing"]);
     fs::remove_file(table.entry_path(3)).unwrap();
     fs::remove_file(table.entry_path(0)).unwrap();
-    refused(&workshop, "", 66, &["entry 0 of its log is missing"]);
+    refused(&sandbox, "", 66, &["entry 0 of its log is missing"]);
     fs::write(
-        workshop.path("lake/_delta_log/00000000000000000001.checkpoint.0f0f0f0f-0000-4000-8000-000000000001.parquet"),
+        sandbox.path("lake/_delta_log/00000000000000000001.checkpoint.0f0f0f0f-0000-4000-8000-000000000001.parquet"),
         "",
     )
     .unwrap();
-    refused(&workshop, "", 65, &["v2Checkpoint"]);
+    refused(&sandbox, "", 65, &["v2Checkpoint"]);
 }
 
 #[test]
 fn a_folder_with_a_log_is_not_read_as_plain_files() {
-    let workshop = workshop();
+    let sandbox = sandbox();
     for input in ["lake", "lake/", "lake/*.parquet"] {
-        assert_says(&workshop.run_refused(78, &["--input", input]), &["is a Delta table", "`delta+`"]);
+        assert_contains(&sandbox.run_refused(78, &["--input", input]), &["is a Delta table", "`delta+`"]);
     }
-    assert_says(&workshop.run_refused(66, &["--input", "delta+input"]), &["no Delta table"]);
-    assert_says(&workshop.run_refused(78, &["--input", "delta+lake", "--output", "lake/out"]), &["overlap"]);
-    let said: Ended = workshop.throng(&["run", "policy.toml", "--input", "delta+lake", "--input", "input"]);
-    assert_says(&said.refused(78), &["a Delta table is read alone"]);
+    assert_contains(&sandbox.run_refused(66, &["--input", "delta+input"]), &["no Delta table"]);
+    assert_contains(&sandbox.run_refused(78, &["--input", "delta+lake", "--output", "lake/out"]), &["overlap"]);
+    let said: Ended = sandbox.throng(&["run", "policy.toml", "--input", "delta+lake", "--input", "input"]);
+    assert_contains(&said.refused(78), &["a Delta table is read alone"]);
 }
 
 #[test]
 fn an_empty_version_is_an_empty_table() {
-    let workshop = workshop();
-    let table = HandMade::new(&workshop, "lake");
+    let sandbox = sandbox();
+    let table = HandMade::new(&sandbox, "lake");
     table.entry(3, &[remove("b%2520c.parquet"), remove("sub%20folder/d.parquet")]);
-    policy(&workshop, "", COLUMNS);
-    let ended = workshop.throng(&["run", "policy.toml"]);
-    let empty = Workshop::with(&rows(0..0), 2, 1, COLUMNS).throng(&["run", "policy.toml"]);
+    policy(&sandbox, "", COLUMNS);
+    let ended = sandbox.throng(&["run", "policy.toml"]);
+    let empty = Sandbox::with(&rows(0..0), 2, 1, COLUMNS).throng(&["run", "policy.toml"]);
     assert_eq!(ended.code, empty.code, "{ended:?}");
 }
 
 #[test]
 fn a_run_is_repeated_when_the_version_is_another_and_only_then() {
-    let workshop = workshop();
-    policy(&workshop, "", COLUMNS);
-    let is_unchanged = || workshop.run(&["--if-changed"])["unchanged"] == true;
+    let sandbox = sandbox();
+    policy(&sandbox, "", COLUMNS);
+    let is_unchanged = || sandbox.run(&["--if-changed"])["unchanged"] == true;
     assert!(!is_unchanged());
     assert!(is_unchanged());
-    policy(&workshop, "version = 2", COLUMNS);
+    policy(&sandbox, "version = 2", COLUMNS);
     assert!(is_unchanged(), "the same version by its number");
-    policy(&workshop, "version = 1", COLUMNS);
+    policy(&sandbox, "version = 1", COLUMNS);
     assert!(!is_unchanged());
-    policy(&workshop, "", COLUMNS);
+    policy(&sandbox, "", COLUMNS);
     assert!(!is_unchanged());
-    let table = HandMade::new(&workshop, "lake");
+    let table = HandMade::new(&sandbox, "lake");
     table.entry(3, &[json!({ "commitInfo": {} })]);
     assert!(!is_unchanged(), "another version with the same rows");
-    workshop.run(&["--lineage-file", "lineage.json"]);
-    let event: Value = serde_json::from_slice(&fs::read(workshop.path("lineage.json")).unwrap()).unwrap();
+    sandbox.run(&["--lineage-file", "lineage.json"]);
+    let event: Value = serde_json::from_slice(&fs::read(sandbox.path("lineage.json")).unwrap()).unwrap();
     assert_eq!(event["inputs"][0]["facets"]["version"]["datasetVersion"], "3");
     assert!(event["inputs"][0]["name"].as_str().unwrap().ends_with("/lake"), "{event}");
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use throng_testkit::{PythonPackages, skip};
 
-use crate::sandbox::{Ended, SECRET, Workshop};
+use crate::sandbox::{Ended, SECRET, Sandbox};
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
@@ -20,9 +20,9 @@ fn run(script: &str, arguments: &[&str]) {
         Err(why) if std::env::var_os(REQUIRE).is_some() => panic!("{REQUIRE} is set, but {why}"),
         Err(why) => return skip(&format!("there are no readers of Delta tables to test with: {why}")),
     };
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let mut command = packages.script(script);
-    command.arg(env!("CARGO_BIN_EXE_throng")).arg(workshop.path("")).args(arguments);
+    command.arg(env!("CARGO_BIN_EXE_throng")).arg(sandbox.path("")).args(arguments);
     command.env("THRONG_SECRET", SECRET).env_remove("THRONG_LOG").stdin(Stdio::null());
     let ended = Ended::from(command.output().unwrap());
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);

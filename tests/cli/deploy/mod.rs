@@ -16,7 +16,7 @@ use throng_policy::{Overrides, Policy};
 use throng_synthetic::census_schema;
 use yaml_rust2::Yaml;
 
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use files::{bytes, numbers, object, path, python_lists, setting, stages, strings, text, unit, yaml};
 
 const CRON_JOB: &str = "deploy/kubernetes/census.yaml";
@@ -83,12 +83,12 @@ fn the_policy_is_the_same_everywhere_and_fits_the_census() {
 
 #[test]
 fn every_command_runs_as_it_is_written() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     for folder in ["etc", "data", "var/metrics", "var/lineage"] {
-        fs::create_dir_all(workshop.path(folder)).unwrap();
+        fs::create_dir_all(sandbox.path(folder)).unwrap();
     }
-    fs::copy(path("deploy/census.toml"), workshop.path("etc/census.toml")).unwrap();
-    let here = |place: &str| workshop.path(place).display().to_string();
+    fs::copy(path("deploy/census.toml"), sandbox.path("etc/census.toml")).unwrap();
+    let here = |place: &str| sandbox.path(place).display().to_string();
     let places = [
         ("/etc/throng/", here("etc/")),
         ("/var/lib/throng/", here("var/")),
@@ -108,7 +108,7 @@ fn every_command_runs_as_it_is_written() {
     for (place, arguments) in commands {
         let arguments: Vec<String> = arguments.into_iter().map(put).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut command = workshop.command(&arguments);
+        let mut command = sandbox.command(&arguments);
         command.env("CENSUS_INPUT", here("raw/")).env("CENSUS_OUTPUT", here("release/"));
         let ended = crate::sandbox::Ended::from(command.output().unwrap());
         assert_eq!(ended.code, Some(0), "{place}: {arguments:?}: {ended:?}");
@@ -116,7 +116,7 @@ fn every_command_runs_as_it_is_written() {
             assert_eq!(ended.json()["rows"], 3000, "{place}");
         }
     }
-    let written = |name: &str| fs::metadata(workshop.path(name)).unwrap().len() > 0;
+    let written = |name: &str| fs::metadata(sandbox.path(name)).unwrap().len() > 0;
     assert!(written("var/metrics/census.prom") && written("var/lineage/census.json"));
 }
 
@@ -251,13 +251,13 @@ fn systemd_accepts_the_units() {
     if !has("systemd-analyze") {
         return;
     }
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let service = text(SERVICE).replace("/usr/local/bin/throng", env!("CARGO_BIN_EXE_throng"));
-    workshop.write("throng@census.service", &service);
-    workshop.write("throng@census.timer", text(TIMER));
+    sandbox.write("throng@census.service", &service);
+    sandbox.write("throng@census.timer", text(TIMER));
     let verified = Command::new("systemd-analyze")
         .args(["verify", "./throng@census.service", "./throng@census.timer"])
-        .current_dir(workshop.path(""))
+        .current_dir(sandbox.path(""))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&verified.stderr).into_owned();
@@ -321,13 +321,13 @@ fn airflow_tries_again_only_what_may_pass() {
         return;
     }
     let columns = format!("{}\n[store]\nretries = 0\n", crate::fixture_table::COLUMNS);
-    let workshop = Workshop::with(&crate::fixture_table::people(60), 3, 1, &columns);
+    let sandbox = Sandbox::with(&crate::fixture_table::people(60), 3, 1, &columns);
     let binary = Path::new(env!("CARGO_BIN_EXE_throng"));
     let search = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let ran = Command::new("python3")
         .args(["-c", DRIVER])
         .arg(path("deploy/airflow"))
-        .current_dir(workshop.path(""))
+        .current_dir(sandbox.path(""))
         .env("PATH", search)
         // A store that does not respond.
         .envs([("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_ALLOW_HTTP", "true")])

@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::files::{path, text, yaml};
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 
 const RULES: &str = "deploy/monitoring/alerts.yaml";
 const DASHBOARD: &str = "deploy/monitoring/dashboard.json";
 
 /// Returns the metrics of a release, by name, with the names of their labels.
 fn written() -> Vec<(String, BTreeSet<String>)> {
-    let workshop = Workshop::with(&people(500), 4, 2, COLUMNS);
-    workshop.run(&["--metrics-file", "people.prom"]);
-    let text = fs::read_to_string(workshop.path("people.prom")).unwrap();
+    let sandbox = Sandbox::with(&people(500), 4, 2, COLUMNS);
+    sandbox.run(&["--metrics-file", "people.prom"]);
+    let text = fs::read_to_string(sandbox.path("people.prom")).unwrap();
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     samples
         .map(|line| {

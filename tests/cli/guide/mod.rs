@@ -27,7 +27,7 @@ use throng_testkit::s3::Server;
 
 use self::blocks::Action;
 use self::page::{Page, Setting};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 
 const GUIDE: &str = "docs/src";
 const POLICY_REFERENCE: &str = "docs/src/reference/policy.md";
@@ -220,8 +220,8 @@ fn the_message_in_the_readme_is_what_comes_out() {
     let place: usize = message.split(':').nth(1).unwrap().parse().unwrap();
     let mut lines: Vec<&str> = policy.lines().collect();
     lines.insert(place - 1, "wieght = 2");
-    let workshop = Workshop::new();
-    workshop.write("policy.toml", lines.join("\n"));
-    let said = workshop.throng(&["check", "policy.toml"]).refused(78);
+    let sandbox = Sandbox::new();
+    sandbox.write("policy.toml", lines.join("\n"));
+    let said = sandbox.throng(&["check", "policy.toml"]).refused(78);
     assert!(said.lines().any(|line| line == message.trim_end()), "{said}");
 }

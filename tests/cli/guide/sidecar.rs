@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::repository;
 use crate::fixture_table::{COLUMNS, people};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{strings, table};
 
 const PAGE: &str = "docs/src/reference/sidecar.md";
@@ -77,19 +77,19 @@ fn the_reference_of_the_documents_has_every_field() {
     // A policy ends with its columns, so the tables of a series come first.
     let series = format!("unit = \"name\"\n[series]\nledger = \"ledger\"\n{COLUMNS}");
     for (people, columns) in inputs.into_iter().chain([(people(2000), series)]) {
-        let workshop = Workshop::with(&people, 4, 2, &columns);
-        let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+        let sandbox = Sandbox::with(&people, 4, 2, &columns);
+        let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
         let text = match columns.contains("[series]") {
             true => text.replace("[output]\n", "[output]\nmode = \"series\"\n"),
             false if columns.contains("[algorithm]") => text,
             false => text.replace("[privacy]\n", "[algorithm]\nbound = true\n[privacy]\n"),
         };
-        workshop.write("policy.toml", text);
+        sandbox.write("policy.toml", text);
         // A release has no input digest if a file was written just before.
-        let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
+        let file = fs::File::options().append(true).open(sandbox.path("input/people.parquet")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        workshop.run(&[]);
-        add_fields(&workshop, &mut metrics, &mut manifest);
+        sandbox.run(&[]);
+        add_fields(&sandbox, &mut metrics, &mut manifest);
     }
     release_of_tables(&mut metrics, &mut manifest);
     linked_tables(&mut metrics, &mut manifest);
@@ -101,51 +101,51 @@ fn the_reference_of_the_documents_has_every_field() {
 
 /// Adds the fields of a Delta table that was released to a Delta table.
 fn release_of_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
-    let workshop =
-        Workshop::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
-    workshop.run(&["--output", "out/first"]);
+    let sandbox =
+        Sandbox::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
+    sandbox.run(&["--output", "out/first"]);
     let columns = "[columns]\nage.role = \"quasi\"\nillness.role = \"insensitive\"\n[privacy]\nk = 2\n";
     let places = "[input]\nlocation = \"delta+out/first\"\n[output]\nlocation = \"out/release\"\nformat = \"delta\"\n";
-    workshop.write("policy.toml", format!("version = 1\n{places}{columns}"));
-    workshop.run(&[]);
-    add_fields(&workshop, metrics, manifest);
+    sandbox.write("policy.toml", format!("version = 1\n{places}{columns}"));
+    sandbox.run(&[]);
+    add_fields(&sandbox, metrics, manifest);
 }
 
 /// Adds the fields of two tables that join.
 fn linked_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
-    let workshop = Workshop::with(&coded(), 4, 2, "");
+    let sandbox = Sandbox::with(&coded(), 4, 2, "");
     let columns = "columns.patient = { role = \"identifier\", release = \"pseudonym\" }\ncolumns.age.role = \"quasi\"\n\
                    columns.code.role = \"identifier\"\ncolumns.illness.role = \"sensitive\"\n";
     let input = "input.location = \"input/people.parquet\"\n";
-    workshop.write(
+    sandbox.write(
         "policy.toml",
         format!(
             "version = 1\ntable = \"one\"\noutput.location = \"out/release\"\n{input}{columns}\
              privacy = {{ k = 4, p = 2, unit = \"patient\" }}\n[tables.two]\n{input}{columns}"
         ),
     );
-    workshop.run(&[]);
-    add_fields(&workshop, metrics, manifest);
+    sandbox.run(&[]);
+    add_fields(&sandbox, metrics, manifest);
 }
 
 /// Adds the fields of a release to which rows are appended.
 fn appended_release(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
-    let workshop =
-        Workshop::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
-    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"append\"\n"));
-    let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
+    let sandbox =
+        Sandbox::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
+    let text = fs::read_to_string(sandbox.path("policy.toml")).unwrap();
+    sandbox.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"append\"\n"));
+    let file = fs::File::options().append(true).open(sandbox.path("input/people.parquet")).unwrap();
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-    workshop.run(&[]);
-    add_fields(&workshop, metrics, manifest);
+    sandbox.run(&[]);
+    add_fields(&sandbox, metrics, manifest);
 }
 
 /// Adds the fields of the documents of a release.
-fn add_fields(workshop: &Workshop, metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
+fn add_fields(sandbox: &Sandbox, metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
     for (name, found) in [("metrics", metrics), ("manifest", manifest)] {
-        let bytes = fs::read(workshop.release().join(format!("_throng/{name}.json"))).unwrap();
+        let bytes = fs::read(sandbox.release().join(format!("_throng/{name}.json"))).unwrap();
         ways(&serde_json::from_slice(&bytes).unwrap(), "", found);
     }
 }

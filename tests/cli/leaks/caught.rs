@@ -15,7 +15,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use super::order::order_leaks;
 use super::search::{Audience, NUMBERS, Seen, leaks, published};
 use super::statistics::told_besides;
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{Draws, strings, table};
 
 /// Writer properties of a release.
@@ -27,8 +27,8 @@ fn properties() -> WriterPropertiesBuilder {
         .set_offset_index_disabled(true)
 }
 
-fn write(workshop: &Workshop, name: &str, batch: &RecordBatch, properties: WriterProperties) -> PathBuf {
-    let path = workshop.path("out").join(name);
+fn write(sandbox: &Sandbox, name: &str, batch: &RecordBatch, properties: WriterProperties) -> PathBuf {
+    let path = sandbox.path("out").join(name);
     let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(batch).unwrap();
     writer.close().unwrap();
@@ -42,43 +42,43 @@ fn rows(text: &str) -> RecordBatch {
 
 #[test]
 fn canaries_in_compressed_pages_are_caught() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let hidden = rows("a canary-identifier among a hundred words that compress well and well and well");
     let path = write(
-        &workshop,
+        &sandbox,
         "part-0.parquet",
         &hidden,
         properties().set_statistics_enabled(EnabledStatistics::None).build(),
     );
     assert!(!fs::read(&path).unwrap().windows(17).any(|bytes| bytes == b"canary-identifier"), "nothing is hidden");
-    assert_eq!(leaks(&published(&workshop.path("out"))), ["identifier in pages of part-0.parquet"]);
+    assert_eq!(leaks(&published(&sandbox.path("out"))), ["identifier in pages of part-0.parquet"]);
 }
 
 #[test]
 fn numbers_are_caught_as_bytes_and_as_text() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let number = NUMBERS[0].1.start + 7;
     let batch = table(vec![("number", Arc::new(Int64Array::from(vec![number; 20])))]);
     let plain = properties().set_dictionary_enabled(false).set_statistics_enabled(EnabledStatistics::None).build();
-    write(&workshop, "part-0.parquet", &batch, plain);
-    workshop.write("out/notes.json", format!("{{\"rows\":{number}}}"));
-    let found = leaks(&published(&workshop.path("out")));
+    write(&sandbox, "part-0.parquet", &batch, plain);
+    sandbox.write("out/notes.json", format!("{{\"rows\":{number}}}"));
+    let found = leaks(&published(&sandbox.path("out")));
     for place in ["number in notes.json", "number in pages of part-0.parquet"] {
         assert!(found.contains(&place.to_owned()), "{found:?}");
     }
-    workshop.write("out/notes.json", format!("{{\"rows\":1{number}}}"));
-    let found = leaks(&published(&workshop.path("out")));
+    sandbox.write("out/notes.json", format!("{{\"rows\":1{number}}}"));
+    let found = leaks(&published(&sandbox.path("out")));
     assert!(found.iter().all(|found| !found.contains("notes")), "another number is no canary: {found:?}");
 }
 
 #[test]
 fn canaries_in_metadata_statistics_and_names_are_caught() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let pair = KeyValue::new("comment".to_owned(), "canary-field".to_owned());
-    write(&workshop, "part-0.parquet", &rows("x"), properties().set_key_value_metadata(Some(vec![pair])).build());
-    write(&workshop, "part-1.parquet", &rows("x"), properties().set_created_by("canary-creator".to_owned()).build());
-    write(&workshop, "canary-file.parquet", &rows("x"), properties().build());
-    let found = leaks(&published(&workshop.path("out")));
+    write(&sandbox, "part-0.parquet", &rows("x"), properties().set_key_value_metadata(Some(vec![pair])).build());
+    write(&sandbox, "part-1.parquet", &rows("x"), properties().set_created_by("canary-creator".to_owned()).build());
+    write(&sandbox, "canary-file.parquet", &rows("x"), properties().build());
+    let found = leaks(&published(&sandbox.path("out")));
     for place in ["file in the name canary-file.parquet", "field in part-0.parquet", "creator in part-1.parquet"] {
         assert!(found.contains(&place.to_owned()), "{found:?}");
     }
@@ -130,41 +130,40 @@ fn orders_that_tell_are_caught() {
 
 #[test]
 fn files_that_tell_more_than_their_rows_are_caught() {
-    let workshop = Workshop::new();
-    let sound = write(&workshop, "sound.parquet", &rows("x"), properties().build());
+    let sandbox = Sandbox::new();
+    let sound = write(&sandbox, "sound.parquet", &rows("x"), properties().build());
     assert_eq!(told_besides(&sound), Vec::<String>::new());
     let pair = KeyValue::new("origin".to_owned(), "elsewhere".to_owned());
-    let noted =
-        write(&workshop, "a.parquet", &rows("x"), properties().set_key_value_metadata(Some(vec![pair])).build());
+    let noted = write(&sandbox, "a.parquet", &rows("x"), properties().set_key_value_metadata(Some(vec![pair])).build());
     assert_eq!(told_besides(&noted), ["the metadata key origin", "metadata of the schema"]);
     let schema = Schema::new_with_metadata(
         rows("x").schema().fields().clone(),
         HashMap::from([("origin".to_owned(), "canary-schema".to_owned())]),
     );
     let packed = RecordBatch::try_new(Arc::new(schema), rows("x").columns().to_vec()).unwrap();
-    let packed = write(&workshop, "packed.parquet", &packed, properties().build());
+    let packed = write(&sandbox, "packed.parquet", &packed, properties().build());
     assert!(told_besides(&packed).contains(&"metadata of the schema".to_owned()));
-    assert!(leaks(&published(&workshop.path("out"))).contains(&"schema in the schema of packed.parquet".to_owned()));
-    let foreign = write(&workshop, "b.parquet", &rows("x"), properties().set_created_by("spark".to_owned()).build());
+    assert!(leaks(&published(&sandbox.path("out"))).contains(&"schema in the schema of packed.parquet".to_owned()));
+    let foreign = write(&sandbox, "b.parquet", &rows("x"), properties().set_created_by("spark".to_owned()).build());
     assert_eq!(told_besides(&foreign), ["another creator"]);
-    let bloom = write(&workshop, "c.parquet", &rows("x"), properties().set_bloom_filter_enabled(true).build());
+    let bloom = write(&sandbox, "c.parquet", &rows("x"), properties().set_bloom_filter_enabled(true).build());
     assert_eq!(told_besides(&bloom), ["a bloom filter of text", "a bloom filter of number"]);
     let paged = properties().set_statistics_enabled(EnabledStatistics::Page).set_offset_index_disabled(false).build();
-    assert_eq!(told_besides(&write(&workshop, "d.parquet", &rows("x"), paged)), ["statistics of pages"]);
+    assert_eq!(told_besides(&write(&sandbox, "d.parquet", &rows("x"), paged)), ["statistics of pages"]);
 }
 
 /// The rows of one file under the footer of another, as written by a writer that keeps statistics of the input.
 #[test]
 fn statistics_of_other_rows_are_caught() {
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let batch = |first: i64| table(vec![("number", Arc::new(Int64Array::from_iter_values(first..first + 50)))]);
     let plain = || properties().set_dictionary_enabled(false).set_compression(Compression::UNCOMPRESSED).build();
-    let shown = fs::read(write(&workshop, "shown.parquet", &batch(1000), plain())).unwrap();
-    let known = fs::read(write(&workshop, "known.parquet", &batch(5000), plain())).unwrap();
+    let shown = fs::read(write(&sandbox, "shown.parquet", &batch(1000), plain())).unwrap();
+    let known = fs::read(write(&sandbox, "known.parquet", &batch(5000), plain())).unwrap();
     assert_eq!(shown.len(), known.len());
     let footer = u32::from_le_bytes(known[known.len() - 8..known.len() - 4].try_into().unwrap()) as usize;
     let border = known.len() - 8 - footer;
-    workshop.write("out/mixed.parquet", [&shown[..border], &known[border..]].concat());
-    let told = told_besides(&workshop.path("out/mixed.parquet"));
+    sandbox.write("out/mixed.parquet", [&shown[..border], &known[border..]].concat());
+    let told = told_besides(&sandbox.path("out/mixed.parquet"));
     assert_eq!(told, ["an extreme of number that is no value of it"; 2]);
 }

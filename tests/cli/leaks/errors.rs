@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{Int64Array, RecordBatch};
 
 use crate::release_files::read;
-use crate::sandbox::{Ended, Workshop};
+use crate::sandbox::{Ended, Sandbox};
 use crate::tables::{strings, table, write_csv, write_parquet};
 
 /// Part of every value of every column.
@@ -38,8 +38,8 @@ fn people(rows: i64) -> RecordBatch {
     ])
 }
 
-fn workshop(columns: &str) -> Workshop {
-    Workshop::with(&people(60), 3, 2, columns)
+fn sandbox(columns: &str) -> Sandbox {
+    Sandbox::with(&people(60), 3, 2, columns)
 }
 
 fn assert_silent(ended: &Ended) {
@@ -51,9 +51,9 @@ fn assert_silent(ended: &Ended) {
 }
 
 /// Runs a command at the highest verbosity, in both log formats.
-fn loudly(workshop: &Workshop, arguments: &[&str], code: i32) {
+fn loudly(sandbox: &Sandbox, arguments: &[&str], code: i32) {
     for format in ["text", "json"] {
-        let ended = workshop.throng(&[arguments, &["-vv", "--log-format", format]].concat());
+        let ended = sandbox.throng(&[arguments, &["-vv", "--log-format", format]].concat());
         assert_eq!(ended.code, Some(code), "{ended:?}");
         assert_silent(&ended);
     }
@@ -61,24 +61,24 @@ fn loudly(workshop: &Workshop, arguments: &[&str], code: i32) {
 
 #[test]
 fn a_run_that_succeeds_tells_no_value() {
-    let workshop = workshop(COLUMNS);
-    loudly(&workshop, &["run", "policy.toml", "--overwrite"], 0);
-    loudly(&workshop, &["check", "policy.toml"], 0);
-    loudly(&workshop, &["verify", "out/release", "--policy", "policy.toml"], 0);
-    loudly(&workshop, &["sweep", "policy.toml", "--k", "3,4,99", "-o", "out/release/_throng/sweep.html"], 0);
-    loudly(&workshop, &["report", "out/release", "-o", "out/release/_throng/report.html"], 0);
+    let sandbox = sandbox(COLUMNS);
+    loudly(&sandbox, &["run", "policy.toml", "--overwrite"], 0);
+    loudly(&sandbox, &["check", "policy.toml"], 0);
+    loudly(&sandbox, &["verify", "out/release", "--policy", "policy.toml"], 0);
+    loudly(&sandbox, &["sweep", "policy.toml", "--k", "3,4,99", "-o", "out/release/_throng/sweep.html"], 0);
+    loudly(&sandbox, &["report", "out/release", "-o", "out/release/_throng/report.html"], 0);
     for document in ["manifest.json", "metrics.json", "report.html", "sweep.html"] {
-        let text = fs::read_to_string(workshop.release().join("_throng").join(document)).unwrap();
+        let text = fs::read_to_string(sandbox.release().join("_throng").join(document)).unwrap();
         assert!(!text.contains(CANARY) && !text.contains("72615039"), "{text}");
     }
-    assert!(format!("{:?}", read(&workshop.release())).contains(CANARY), "the canaries are not in the data");
+    assert!(format!("{:?}", read(&sandbox.release())).contains(CANARY), "the canaries are not in the data");
 }
 
 #[test]
 fn logs_are_there_to_be_searched() {
-    let workshop = workshop(COLUMNS);
-    let quiet = workshop.throng(&["run", "policy.toml"]).stderr.lines().count();
-    let ended = workshop.throng(&["run", "policy.toml", "--overwrite", "-vv", "--log-format", "json"]);
+    let sandbox = sandbox(COLUMNS);
+    let quiet = sandbox.throng(&["run", "policy.toml"]).stderr.lines().count();
+    let ended = sandbox.throng(&["run", "policy.toml", "--overwrite", "-vv", "--log-format", "json"]);
     let events = ended.stderr.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
     assert!(events.count() >= 6, "{}", ended.stderr);
     assert!(ended.stderr.contains("\"run_id\"") && ended.stderr.contains("survey"), "{}", ended.stderr);
@@ -88,62 +88,62 @@ fn logs_are_there_to_be_searched() {
 #[test]
 fn a_value_that_a_hierarchy_lacks_is_not_told() {
     let lacking = "[columns.city]\nrole = \"quasi\"\nhierarchy = { tree = { North = [\"A\"], South = [\"B\"] } }";
-    let workshop = workshop(&COLUMNS.replace("[columns.city]\nrole = \"quasi\"", lacking));
+    let sandbox = sandbox(&COLUMNS.replace("[columns.city]\nrole = \"quasi\"", lacking));
     for command in ["run", "check"] {
-        loudly(&workshop, &[command, "policy.toml"], 65);
+        loudly(&sandbox, &[command, "policy.toml"], 65);
     }
 }
 
 #[test]
 fn a_target_that_can_not_be_met_tells_no_value() {
-    let workshop = workshop(COLUMNS);
+    let sandbox = sandbox(COLUMNS);
     for command in ["run", "check"] {
-        loudly(&workshop, &[command, "policy.toml", "-k", "61"], 3);
-        loudly(&workshop, &[command, "policy.toml", "-k", "9", "-p", "5"], 3);
+        loudly(&sandbox, &[command, "policy.toml", "-k", "61"], 3);
+        loudly(&sandbox, &[command, "policy.toml", "-k", "9", "-p", "5"], 3);
     }
 }
 
 #[test]
 fn a_promise_that_does_not_hold_tells_no_value() {
-    let workshop = workshop(COLUMNS);
+    let sandbox = sandbox(COLUMNS);
     let verify = ["verify", "input", "--quasi", "city,income", "--sensitive", "diagnosis", "-k", "9", "-p", "3"];
-    loudly(&workshop, &verify, 4);
-    loudly(&workshop, &["verify", "input", "--policy", "policy.toml"], 4);
+    loudly(&sandbox, &verify, 4);
+    loudly(&sandbox, &["verify", "input", "--policy", "policy.toml"], 4);
 }
 
 #[test]
 fn broken_files_tell_no_value() {
-    let workshop = workshop(COLUMNS);
-    let whole = fs::read(workshop.path("input/people.parquet")).unwrap();
+    let sandbox = sandbox(COLUMNS);
+    let whole = fs::read(sandbox.path("input/people.parquet")).unwrap();
     let mut pages = whole.clone();
     let end = whole.len() - 8;
     let footer = u32::from_le_bytes(whole[end..end + 4].try_into().unwrap()) as usize;
     pages[4..end - footer].fill(0xff);
     for bytes in [&whole[..whole.len() / 2], &pages] {
-        workshop.write("input/people.parquet", bytes);
+        sandbox.write("input/people.parquet", bytes);
         for command in ["run", "check"] {
-            loudly(&workshop, &[command, "policy.toml"], 65);
+            loudly(&sandbox, &[command, "policy.toml"], 65);
         }
     }
 }
 
 #[test]
 fn broken_lines_tell_no_value() {
-    let workshop = Workshop::new();
-    write_csv(&workshop.path("input/people.csv"), &people(60));
-    workshop.policy(3, 2, COLUMNS);
-    loudly(&workshop, &["check", "policy.toml"], 0);
-    let sound = fs::read_to_string(workshop.path("input/people.csv")).unwrap();
+    let sandbox = Sandbox::new();
+    write_csv(&sandbox.path("input/people.csv"), &people(60));
+    sandbox.policy(3, 2, COLUMNS);
+    loudly(&sandbox, &["check", "policy.toml"], 0);
+    let sound = fs::read_to_string(sandbox.path("input/people.csv")).unwrap();
     for broken in ["canary,canary\n", "canary-a,canary-b,72615039,d,e,f,g\n", "\"canary,72615039\n"] {
-        workshop.write("input/people.csv", format!("{sound}{broken}"));
-        loudly(&workshop, &["run", "policy.toml"], 65);
+        sandbox.write("input/people.csv", format!("{sound}{broken}"));
+        loudly(&sandbox, &["run", "policy.toml"], 65);
     }
 }
 
 #[test]
 fn a_drift_of_types_tells_no_value() {
-    let workshop = workshop(COLUMNS);
+    let sandbox = sandbox(COLUMNS);
     let other = table(vec![("name", strings(["canary"])), ("city", Arc::new(Int64Array::from(vec![CANARY_NUMBER])))]);
-    write_parquet(&workshop.path("input/other.parquet"), &other);
-    loudly(&workshop, &["run", "policy.toml"], 65);
+    write_parquet(&sandbox.path("input/other.parquet"), &other);
+    loudly(&sandbox, &["run", "policy.toml"], 65);
 }

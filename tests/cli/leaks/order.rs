@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{Int64Array, RecordBatch};
 
 use crate::release_files::{Rows, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
 
 /// Number of standard deviations from random order that counts as a leak: one in a million by chance, and the seed is
@@ -100,14 +100,14 @@ fn origins(input: &RecordBatch, release: &RecordBatch) -> (Vec<usize>, Vec<usize
 fn the_order_of_a_release_says_nothing_of_the_order_of_the_input() {
     const ROWS: usize = 20_000;
     for (seed, more) in [(1, &["--threads", "1"][..]), (2, &["--threads", "2"]), (3, &["--memory-limit", "160MiB"])] {
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         let input = people(ROWS, seed);
         for (number, piece) in pieces(&input, 4).iter().enumerate() {
-            write_parquet(&workshop.path(&format!("input/{number}.parquet")), piece);
+            write_parquet(&sandbox.path(&format!("input/{number}.parquet")), piece);
         }
-        workshop.policy(5, 2, COLUMNS);
-        workshop.run(more);
-        let (origins, classes) = origins(&input, &read(&workshop.release()));
+        sandbox.policy(5, 2, COLUMNS);
+        sandbox.run(more);
+        let (origins, classes) = origins(&input, &read(&sandbox.release()));
         assert_eq!(origins.len(), ROWS);
         assert!(classes.iter().max().unwrap() > &50, "too few classes to tell");
         assert_eq!(order_leaks(&origins, &classes), Vec::<String>::new(), "{more:?}");

@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::search::{Audience, NUMBERS, Seen, leaks, places, published};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Ended, Workshop, names};
+use crate::sandbox::{Ended, Sandbox, names};
 use crate::tables::{strings, write_csv, write_ipc};
 
 /// Numbers of rows that are released and suppressed.
@@ -130,27 +130,27 @@ fn hierarchy() -> String {
     (0..KEPT + SUPPRESSED).map(line).chain((0..20).map(absent)).collect()
 }
 
-/// Creates a workshop with all canaries; the extension selects the format.
-pub fn workshop(extension: &str) -> Workshop {
-    let workshop = Workshop::new();
-    fs::create_dir_all(workshop.path("input/canary-folder")).unwrap();
-    let path = workshop.path(&format!("input/canary-folder/canary-file.{extension}"));
+/// Creates a sandbox with all canaries; the extension selects the format.
+pub fn sandbox(extension: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("input/canary-folder")).unwrap();
+    let path = sandbox.path(&format!("input/canary-folder/canary-file.{extension}"));
     match extension {
         "parquet" => write_planted_parquet(&path, &people()),
         "arrow" => write_ipc(&path, &people()),
         _ => write_csv(&path, &people()),
     }
-    workshop.write("zip.csv", hierarchy());
+    sandbox.write("zip.csv", hierarchy());
     let policy = crate::sandbox::policy_text("${PLACE}/canary-folder/", 4, 2, COLUMNS);
-    workshop.write("policy.toml", policy);
-    fs::create_dir(workshop.path("spill")).unwrap();
-    workshop
+    sandbox.write("policy.toml", policy);
+    fs::create_dir(sandbox.path("spill")).unwrap();
+    sandbox
 }
 
 /// Returns a command with secrets in its environment.
-pub fn command(workshop: &Workshop, arguments: &[&str]) -> Command {
-    let mut command = workshop.command(arguments);
-    command.env("PLACE", workshop.path("input")).env("TMPDIR", workshop.path("spill"));
+pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+    let mut command = sandbox.command(arguments);
+    command.env("PLACE", sandbox.path("input")).env("TMPDIR", sandbox.path("spill"));
     command.env("RUST_BACKTRACE", "1").env("UNRELATED", "canary-environment");
     for name in
         ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "GOOGLE_SERVICE_ACCOUNT_KEY"]
@@ -161,8 +161,8 @@ pub fn command(workshop: &Workshop, arguments: &[&str]) -> Command {
 }
 
 /// Returns the output of a command. Asserts that no spill files are left.
-pub fn said(workshop: &Workshop, name: &str, ended: &Ended) -> Vec<Seen> {
-    let left = names(&workshop.path("spill"));
+pub fn said(sandbox: &Sandbox, name: &str, ended: &Ended) -> Vec<Seen> {
+    let left = names(&sandbox.path("spill"));
     assert_eq!(left, Vec::<String>::new(), "{name} left spilled rows");
     vec![Seen { name: name.to_owned(), audience: Audience::Operator, bytes: ended.said().into_bytes() }]
 }
@@ -171,17 +171,17 @@ pub fn said(workshop: &Workshop, name: &str, ended: &Ended) -> Vec<Seen> {
 fn canaries_are_found_nowhere_but_where_the_policy_shows_them() {
     for extension in ["parquet", "arrow", "csv"] {
         for format in ["text", "json"] {
-            let workshop = workshop(extension);
+            let sandbox = sandbox(extension);
             let run = ["run", "policy.toml", "-vv", "--log-format", format];
-            let ended: Ended = command(&workshop, &run).output().unwrap().into();
-            let mut seen = said(&workshop, "the logs of the run", &ended);
+            let ended: Ended = command(&sandbox, &run).output().unwrap().into();
+            let mut seen = said(&sandbox, "the logs of the run", &ended);
             let outcome = ended.done();
             assert_eq!((&outcome["rows"], &outcome["suppressed_rows"]), (&KEPT.into(), &SUPPRESSED.into()));
             let verify = ["verify", "out/release", "--policy", "policy.toml", "-vv", "--log-format", format];
-            let ended: Ended = command(&workshop, &verify).output().unwrap().into();
-            seen.extend(said(&workshop, "the logs of the verification", &ended));
+            let ended: Ended = command(&sandbox, &verify).output().unwrap().into();
+            seen.extend(said(&sandbox, "the logs of the verification", &ended));
             assert_eq!(ended.code, Some(0), "{ended:?}");
-            seen.extend(published(&workshop.path("out")));
+            seen.extend(published(&sandbox.path("out")));
             assert!(seen.iter().any(|seen| seen.audience == Audience::Documents && seen.bytes.len() > 500));
             assert_eq!(leaks(&seen), Vec::<String>::new(), "{extension}");
             // The search must find the canaries that are allowed.
@@ -195,18 +195,18 @@ fn canaries_are_found_nowhere_but_where_the_policy_shows_them() {
 /// Without this test the search could pass because nothing was planted.
 #[test]
 fn canaries_are_planted_in_every_place() {
-    let workshop = workshop("parquet");
-    let mut seen = published(&workshop.path("input"));
+    let sandbox = sandbox("parquet");
+    let mut seen = published(&sandbox.path("input"));
     let file = |name: &str| Seen {
         name: name.to_owned(),
         audience: Audience::Documents,
-        bytes: fs::read(workshop.path(name)).unwrap(),
+        bytes: fs::read(sandbox.path(name)).unwrap(),
     };
     seen.extend([file("policy.toml"), file("zip.csv")]);
-    let hidden = super::planted::workshop("arrow");
+    let hidden = super::planted::sandbox("arrow");
     seen.extend(published(&hidden.path("input")));
     let planted: std::collections::BTreeSet<String> = seen.iter().flat_map(|seen| places(&seen.bytes)).collect();
-    let environment = format!("{:?}", command(&workshop, &[]).get_envs().collect::<Vec<_>>());
+    let environment = format!("{:?}", command(&sandbox, &[]).get_envs().collect::<Vec<_>>());
     let expected =
         PLACES.map(str::to_owned).into_iter().filter(|place| !environment.contains(&format!("canary-{place}")));
     assert_eq!(planted, expected.collect());
@@ -216,10 +216,10 @@ fn canaries_are_planted_in_every_place() {
 
 #[test]
 fn what_is_released_is_what_was_asked_for() {
-    let workshop = workshop("parquet");
-    let ended: Ended = command(&workshop, &["run", "policy.toml"]).output().unwrap().into();
+    let sandbox = sandbox("parquet");
+    let ended: Ended = command(&sandbox, &["run", "policy.toml"]).output().unwrap().into();
     ended.done();
-    let release = Rows::of(&read(&workshop.release()));
+    let release = Rows::of(&read(&sandbox.release()));
     assert_eq!(release.names(), ["zip", "amount", "illness", "note", "remark"]);
     let count = release.count(&["zip", "amount"], &["illness"]);
     assert!(count.rows == KEPT as u64 && count.smallest >= 4 && count.fewest[0] >= 2, "{count:?}");
@@ -227,16 +227,16 @@ fn what_is_released_is_what_was_asked_for() {
 
 #[test]
 fn failures_on_planted_files_tell_nothing() {
-    let workshop = workshop("parquet");
+    let sandbox = sandbox("parquet");
     let file = "input/canary-folder/canary-file.parquet";
     let select = |what: &str| format!("SELECT {what} FROM '{file}'");
     let (cast, divide) = (select("CAST(person AS BIGINT)"), select("1 / (number - number)"));
     let (stamp, missing) = (select("to_timestamp(zip)"), select("nothing"));
     let arrow = select("arrow_cast(illness, 'Int8')");
     let release = format!("CREATE VIEW v AS {}; SELECT * FROM anonymize('v', 'lacking.toml')", select("*"));
-    let lacking = fs::read_to_string(workshop.path("policy.toml")).unwrap().replace("zip.csv", "lacking.csv");
-    workshop.write("lacking.toml", lacking);
-    workshop.write("lacking.csv", "elsewhere;region 1;*\nanywhere;region 2;*\n");
+    let lacking = fs::read_to_string(sandbox.path("policy.toml")).unwrap().replace("zip.csv", "lacking.csv");
+    sandbox.write("lacking.toml", lacking);
+    sandbox.write("lacking.csv", "elsewhere;region 1;*\nanywhere;region 2;*\n");
     let mut seen = Vec::new();
     let failing: [(&[&str], i32); 12] = [
         (&["run", "policy.toml", "-k", "1000"], 3),
@@ -255,26 +255,26 @@ fn failures_on_planted_files_tell_nothing() {
     for (arguments, code) in failing {
         for format in ["text", "json"] {
             let arguments = [arguments, &["-vv", "--log-format", format]].concat();
-            let ended: Ended = command(&workshop, &arguments).output().unwrap().into();
+            let ended: Ended = command(&sandbox, &arguments).output().unwrap().into();
             assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:?}");
-            seen.extend(said(&workshop, &arguments.join(" "), &ended));
+            seen.extend(said(&sandbox, &arguments.join(" "), &ended));
         }
     }
     assert_eq!(leaks(&seen), Vec::<String>::new());
-    assert_eq!(workshop.out(), Vec::<String>::new());
+    assert_eq!(sandbox.out(), Vec::<String>::new());
 }
 
 /// A batch without rows still has a schema with metadata.
 #[test]
 fn an_empty_part_brings_nothing_either() {
-    let workshop = workshop("parquet");
+    let sandbox = sandbox("parquet");
     let whole = people();
     let columns = whole.columns().iter().map(|column| new_empty_array(column.data_type())).collect();
     let empty = RecordBatch::try_new_with_options(whole.schema(), columns, &RecordBatchOptions::new()).unwrap();
-    write_planted_parquet(&workshop.path("input/canary-folder/empty.parquet"), &empty);
-    let ended: Ended = command(&workshop, &["run", "policy.toml", "-vv"]).output().unwrap().into();
-    let mut seen = said(&workshop, "the logs", &ended);
+    write_planted_parquet(&sandbox.path("input/canary-folder/empty.parquet"), &empty);
+    let ended: Ended = command(&sandbox, &["run", "policy.toml", "-vv"]).output().unwrap().into();
+    let mut seen = said(&sandbox, "the logs", &ended);
     ended.done();
-    seen.extend(published(&workshop.path("out")));
+    seen.extend(published(&sandbox.path("out")));
     assert_eq!(leaks(&seen), Vec::<String>::new());
 }

@@ -12,10 +12,10 @@ use parquet::basic::Type;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::statistics::Statistics;
 
-use super::planted::{command, workshop};
+use super::planted::{command, sandbox};
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
-use crate::sandbox::{Ended, Workshop};
+use crate::sandbox::{Ended, Sandbox};
 
 /// Returns the metadata of a file that does not follow from its rows.
 pub fn told_besides(path: &Path) -> Vec<String> {
@@ -111,13 +111,13 @@ fn encoded(column: &ArrayRef, kind: Type) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_release_says_nothing_of_itself_that_its_rows_do_not_tell() {
-    let planted = workshop("parquet");
+    let planted = sandbox("parquet");
     let ended: Ended = command(&planted, &["run", "policy.toml"]).output().unwrap().into();
     ended.done();
-    let ordinary = Workshop::with(&people(3000), 5, 2, COLUMNS);
+    let ordinary = Sandbox::with(&people(3000), 5, 2, COLUMNS);
     ordinary.run(&[]);
-    for workshop in [planted, ordinary] {
-        let files = data_files(&workshop.release());
+    for sandbox in [planted, ordinary] {
+        let files = data_files(&sandbox.release());
         assert!(!files.is_empty());
         for file in files {
             assert_eq!(told_besides(&file), Vec::<String>::new());

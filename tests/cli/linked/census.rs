@@ -9,7 +9,7 @@ use throng_testkit::{PythonPackages, skip};
 
 use super::{Linked, assert_linked_promise, profiles};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Ended, Workshop, assert_says, contents, names};
+use crate::sandbox::{Ended, Sandbox, assert_contains, contents, names};
 use crate::tables::{Draws, strings, table, write_parquet};
 
 const PEOPLE: u64 = 1500;
@@ -99,17 +99,17 @@ columns.code.role = "sensitive"
     )
 }
 
-fn census(k: u64, p: u64, privacy: &str) -> Workshop {
-    let workshop = Workshop::new();
+fn census(k: u64, p: u64, privacy: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
     for (name, batch) in [("people", people()), ("households", households()), ("visits", visits())] {
-        write_parquet(&workshop.path(&format!("input/{name}.parquet")), &batch);
+        write_parquet(&sandbox.path(&format!("input/{name}.parquet")), &batch);
     }
-    workshop.write("policy.toml", policy(k, p, privacy));
-    workshop
+    sandbox.write("policy.toml", policy(k, p, privacy));
+    sandbox
 }
 
 /// The figures that DuckDB counts: people, profiles and people of the smallest profile.
-fn counted_by_duckdb(workshop: &Workshop, k: u64, p: u64) -> Option<Vec<u64>> {
+fn counted_by_duckdb(sandbox: &Sandbox, k: u64, p: u64) -> Option<Vec<u64>> {
     let packages = match PythonPackages::install("python", "duckdb", "duckdb==2.0.0\n") {
         Ok(packages) => packages,
         Err(why) if std::env::var_os("THRONG_REQUIRE_PYTHON").is_some() => panic!("{why}"),
@@ -119,7 +119,7 @@ fn counted_by_duckdb(workshop: &Workshop, k: u64, p: u64) -> Option<Vec<u64>> {
         }
     };
     let mut command = packages.script(include_str!("count.py"));
-    command.arg(workshop.release()).args([k.to_string(), p.to_string()]).stdin(Stdio::null());
+    command.arg(sandbox.release()).args([k.to_string(), p.to_string()]).stdin(Stdio::null());
     let ended = Ended::from(command.output().unwrap());
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
     Some(ended.stdout.split_whitespace().map(|figure| figure.parse().unwrap()).collect())
@@ -128,10 +128,10 @@ fn counted_by_duckdb(workshop: &Workshop, k: u64, p: u64) -> Option<Vec<u64>> {
 #[test]
 fn people_households_and_visits_join_and_every_profile_is_that_of_k_people() {
     let (k, p) = (5, 2);
-    let workshop = census(k, p, "");
-    let outcome = workshop.run(&[]);
-    assert_eq!(names(&workshop.release()), ["_SUCCESS", "_throng", "households", "people", "visits"]);
-    let tables = ["people", "households", "visits"].map(|name| Rows::of(&read(&workshop.release().join(name))));
+    let sandbox = census(k, p, "");
+    let outcome = sandbox.run(&[]);
+    assert_eq!(names(&sandbox.release()), ["_SUCCESS", "_throng", "households", "people", "visits"]);
+    let tables = ["people", "households", "visits"].map(|name| Rows::of(&read(&sandbox.release().join(name))));
     let [people, households, visits] = &tables;
     assert_eq!(people.names(), ["person_id", "age", "sex", "zip", "illness"]);
     assert_eq!(visits.names(), ["patient", "day", "clinic", "code"]);
@@ -155,14 +155,14 @@ fn people_households_and_visits_join_and_every_profile_is_that_of_k_people() {
         assert!(found > share, "{} of {original} rows", released.len());
     }
 
-    let metrics = std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    let metrics = std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
     let told = &metrics["privacy"]["pseudonyms"];
     let smallest = profiles.iter().map(|profile| profile.people.len()).min().unwrap();
     let figures = ["people", "profiles", "smallest_profile"].map(|name| told[name].as_u64().unwrap());
     let counted = [of(people, "person_id").len(), profiles.len(), smallest].map(|figure| figure as u64);
     assert_eq!(figures, counted);
-    if let Some(by_duckdb) = counted_by_duckdb(&workshop, k, p) {
+    if let Some(by_duckdb) = counted_by_duckdb(&sandbox, k, p) {
         assert_eq!(by_duckdb, counted);
     }
     let told: BTreeMap<&str, u64> = metrics["tables"]
@@ -175,38 +175,38 @@ fn people_households_and_visits_join_and_every_profile_is_that_of_k_people() {
     assert_eq!(told, [("people", rows(people)), ("households", rows(households)), ("visits", rows(visits))].into());
     assert_eq!(outcome["tables"][2]["rows"], visits.len());
 
-    let verified = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+    let verified = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
     assert_eq!((&verified["satisfied"], &verified["linked"]["profiles"]), (&true.into(), &profiles.len().into()));
 }
 
 #[test]
 fn a_release_of_several_tables_is_replaced_as_a_whole_or_not_at_all() {
-    let workshop = census(4, 2, "");
-    workshop.run(&[]);
-    let first = contents(&workshop.release());
-    assert_says(&workshop.run_refused(78, &[]), &["already holds files"]);
-    workshop.write("policy.toml", policy(4, 2, "suppression_limit = 0.001"));
-    assert_says(&workshop.run_refused(3, &["--overwrite"]), &["suppress"]);
-    assert_eq!(contents(&workshop.release()), first, "a run that failed changed the release");
-    workshop.write("policy.toml", policy(4, 2, ""));
-    workshop.run(&["--overwrite"]);
-    let second = contents(&workshop.release());
+    let sandbox = census(4, 2, "");
+    sandbox.run(&[]);
+    let first = contents(&sandbox.release());
+    assert_contains(&sandbox.run_refused(78, &[]), &["already holds files"]);
+    sandbox.write("policy.toml", policy(4, 2, "suppression_limit = 0.001"));
+    assert_contains(&sandbox.run_refused(3, &["--overwrite"]), &["suppress"]);
+    assert_eq!(contents(&sandbox.release()), first, "a run that failed changed the release");
+    sandbox.write("policy.toml", policy(4, 2, ""));
+    sandbox.run(&["--overwrite"]);
+    let second = contents(&sandbox.release());
     assert_ne!(second, first);
-    assert_eq!(workshop.out(), ["release"]);
+    assert_eq!(sandbox.out(), ["release"]);
     // A file that is not of the release is not overwritten.
-    workshop.write("out/release/visits/notes.txt", "mine");
-    assert_says(&workshop.run_refused(78, &["--overwrite"]), &["not a release"]);
+    sandbox.write("out/release/visits/notes.txt", "mine");
+    assert_contains(&sandbox.run_refused(78, &["--overwrite"]), &["not a release"]);
 }
 
 #[test]
 fn problems_of_a_table_are_told_by_its_name() {
-    let workshop = census(4, 2, "");
+    let sandbox = census(4, 2, "");
     let refused = |from: &str, to: &str, parts: &[&str]| {
         let text = policy(4, 2, "");
         assert!(text.contains(from), "{from}");
-        workshop.write("policy.toml", text.replacen(from, to, 1));
-        assert_says(&workshop.run_refused(78, &[]), parts);
-        assert_says(&workshop.throng(&["check", "policy.toml"]).refused(78), parts);
+        sandbox.write("policy.toml", text.replacen(from, to, 1));
+        assert_contains(&sandbox.run_refused(78, &[]), parts);
+        assert_contains(&sandbox.throng(&["check", "policy.toml"]).refused(78), parts);
     };
     refused("columns.day.role = \"quasi\"\n", "", &["tables.visits.columns", "`day`"]);
     refused("unit = \"patient\"\n", "", &["tables.visits.columns", "person_id", "pseudonym"]);
@@ -218,6 +218,6 @@ fn problems_of_a_table_are_told_by_its_name() {
         "person_id.role = \"identifier\"",
         &["tables:"],
     );
-    workshop.write("policy.toml", policy(4, 2, "").replace("input/visits.parquet", "out/release/visits"));
-    assert_says(&workshop.run_refused(78, &[]), &["overlap"]);
+    sandbox.write("policy.toml", policy(4, 2, "").replace("input/visits.parquet", "out/release/visits"));
+    assert_contains(&sandbox.run_refused(78, &[]), &["overlap"]);
 }

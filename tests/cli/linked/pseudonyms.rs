@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::{Linked, assert_linked_promise, profiles};
 use crate::release_files::{Rows, read};
-use crate::sandbox::{Workshop, assert_says};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{Draws, strings, table};
 
 /// Visits of patients: a few for most, very many for some, and some without a patient.
@@ -81,9 +81,9 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
     let (k, p) = (5, 2);
     let input = visits(800, 12);
     let original = Rows::of(&input);
-    let workshop = Workshop::with(&input, k, p, &with_unit(""));
-    let outcome = workshop.run(&[]);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, k, p, &with_unit(""));
+    let outcome = sandbox.run(&[]);
+    let released = Rows::of(&read(&sandbox.release()));
     assert_eq!(released.names(), ["row", "patient_id", "year", "zip", "day", "code"]);
 
     // A pseudonym stands for one patient, and rows without a patient have none.
@@ -119,7 +119,7 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
         assert!(low.parse::<i64>().unwrap() <= of_input && of_input <= high.parse().unwrap());
     }
 
-    let metrics = std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    let metrics = std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
     let told = &metrics["privacy"]["pseudonyms"];
     assert_eq!((&told["column"], &told["scope"]), (&"patient_id".into(), &"per-run".into()));
@@ -128,17 +128,17 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
     assert_eq!(told["people"], people);
     assert_eq!((&told["profiles"], &told["smallest_profile"]), (&profiles.len().into(), &smallest.into()));
     assert!(!metrics.to_string().contains("__throng"), "{metrics}");
-    assert_says(&outcome["warnings"].to_string(), &["patient_id", "no anonymity"]);
-    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
+    assert_contains(&outcome["warnings"].to_string(), &["patient_id", "no anonymity"]);
+    assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
 }
 
 #[test]
 fn pseudonyms_of_two_runs_are_the_same_only_if_the_policy_says_so() {
     let input = visits(60, 0);
     let pseudonyms = |more: &str| {
-        let workshop = Workshop::with(&input, 3, 1, &with_unit(more));
-        workshop.run(&[]);
-        let released = Rows::of(&read(&workshop.release()));
+        let sandbox = Sandbox::with(&input, 3, 1, &with_unit(more));
+        sandbox.run(&[]);
+        let released = Rows::of(&read(&sandbox.release()));
         released.column("patient_id").iter().flatten().cloned().collect::<BTreeSet<String>>()
     };
     assert!(pseudonyms("").is_disjoint(&pseudonyms("")));
@@ -152,9 +152,9 @@ fn people_with_one_row_each_lose_none_of_them() {
     let keep: Vec<bool> =
         Rows::of(&whole).column("patient_id").iter().map(|patient| seen.insert(patient.clone())).collect();
     let input = arrow::compute::filter_record_batch(&whole, &keep.into()).unwrap();
-    let workshop = Workshop::with(&input, 5, 2, &with_unit(""));
-    assert_eq!(workshop.run(&[])["suppressed_rows"], 0);
-    let released = Rows::of(&read(&workshop.release()));
+    let sandbox = Sandbox::with(&input, 5, 2, &with_unit(""));
+    assert_eq!(sandbox.run(&[])["suppressed_rows"], 0);
+    let released = Rows::of(&read(&sandbox.release()));
     let linked = Linked { rows: &released, pseudonym: "patient_id", quasi: &QUASI, sensitive: Some("code") };
     assert_linked_promise(&profiles(&[linked]), 5, 2);
 }
@@ -162,25 +162,25 @@ fn people_with_one_row_each_lose_none_of_them() {
 #[test]
 fn pseudonyms_are_refused_where_rows_could_be_linked_otherwise() {
     let input = visits(60, 0);
-    let workshop = Workshop::with(&input, 3, 1, COLUMNS);
-    assert_says(&workshop.run_refused(78, &[]), &["columns.patient_id.release", "set `unit = \"patient_id\"`"]);
-    let workshop = Workshop::with(&input, 3, 1, &with_unit("unit_nulls = \"error\""));
-    workshop.run(&[]);
+    let sandbox = Sandbox::with(&input, 3, 1, COLUMNS);
+    assert_contains(&sandbox.run_refused(78, &[]), &["columns.patient_id.release", "set `unit = \"patient_id\"`"]);
+    let sandbox = Sandbox::with(&input, 3, 1, &with_unit("unit_nulls = \"error\""));
+    sandbox.run(&[]);
     let limited =
         with_unit("").replace("[columns.day]\nrole = \"quasi\"", "[columns.day]\nrole = \"quasi\"\nlimit = [100]");
-    let workshop = Workshop::with(&input, 3, 1, &limited);
-    assert_says(&workshop.run_refused(78, &[]), &["`day`", "limit"]);
+    let sandbox = Sandbox::with(&input, 3, 1, &limited);
+    assert_contains(&sandbox.run_refused(78, &[]), &["`day`", "limit"]);
     let query = "CREATE VIEW visits AS SELECT * FROM 'input/people.parquet'; \
                  SELECT * FROM anonymize('visits', 'policy.toml')";
-    let workshop = Workshop::with(&input, 3, 1, &with_unit(""));
-    let refused = workshop.throng(&["sql", "-c", query]);
+    let sandbox = Sandbox::with(&input, 3, 1, &with_unit(""));
+    let refused = sandbox.throng(&["sql", "-c", query]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    assert_says(&refused.said(), &["throng run"]);
+    assert_contains(&refused.said(), &["throng run"]);
 }
 
 #[test]
 fn a_check_tells_that_pseudonyms_are_no_anonymity() {
-    let workshop = Workshop::with(&visits(60, 0), 3, 1, &with_unit(""));
-    assert_says(&workshop.throng(&["check", "policy.toml"]).said(), &["pseudonym", "no anonymity"]);
-    assert!(workshop.out().is_empty());
+    let sandbox = Sandbox::with(&visits(60, 0), 3, 1, &with_unit(""));
+    assert_contains(&sandbox.throng(&["check", "policy.toml"]).said(), &["pseudonym", "no anonymity"]);
+    assert!(sandbox.out().is_empty());
 }

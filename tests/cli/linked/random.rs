@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use super::{Linked, assert_linked_promise, profiles};
 use crate::release_files::{Rows, read};
-use crate::sandbox::Workshop;
+use crate::sandbox::Sandbox;
 use crate::tables::{Draws, table, write_parquet};
 
 /// Rows of people, some without a person, with quasi-identifiers that may be null.
@@ -39,24 +39,24 @@ fn small_random_tables_keep_the_promise_or_are_refused() {
         let mut draws = Draws::new(seed);
         let (people, k) = (20 + draws.below(200), 2 + draws.below(3));
         let p = 1 + draws.below(2);
-        let workshop = Workshop::new();
+        let sandbox = Sandbox::new();
         for (name, most) in [("one", 1 + draws.below(3)), ("two", 1 + draws.below(4))] {
-            write_parquet(&workshop.path(&format!("input/{name}.parquet")), &rows(&mut draws, people, most));
+            write_parquet(&sandbox.path(&format!("input/{name}.parquet")), &rows(&mut draws, people, most));
         }
         let policy = format!(
             "version = 1\ntable = \"one\"\ninput.location = \"input/one.parquet\"\noutput.location = \"out/release\"\n\
              privacy = {{ k = {k}, p = {p}, unit = \"id\" }}\n{COLUMNS}\
              [tables.two]\ninput.location = \"input/two.parquet\"\n{COLUMNS}"
         );
-        workshop.write("policy.toml", policy);
-        let ended = workshop.throng(&["run", "policy.toml"]);
+        sandbox.write("policy.toml", policy);
+        let ended = sandbox.throng(&["run", "policy.toml"]);
         if ended.code == Some(3) {
-            assert!(workshop.out().is_empty());
+            assert!(sandbox.out().is_empty());
             continue;
         }
         assert_eq!(ended.code, Some(0), "seed {seed}: {ended:?}");
         released += 1;
-        let tables = ["one", "two"].map(|name| Rows::of(&read(&workshop.release().join(name))));
+        let tables = ["one", "two"].map(|name| Rows::of(&read(&sandbox.release().join(name))));
         let linked = |rows| Linked { rows, pseudonym: "id", quasi: &["age", "place"], sensitive: Some("value") };
         assert_linked_promise(&profiles(&tables.each_ref().map(linked)), k as usize, p as usize);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use throng_job::LEAST_MEMORY_LIMIT;
+use throng_job::MIN_MEMORY_LIMIT;
 
 /// A number of bytes: `512MiB`, `4 GB`, `1073741824`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
@@ -24,8 +24,8 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor as f64);
     let bytes = number.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
     match bytes {
-        Some(bytes) if bytes >= LEAST_MEMORY_LIMIT as f64 => Ok(bytes as u64),
-        Some(_) => Err(format!("at least {}MiB are needed", LEAST_MEMORY_LIMIT >> 20)),
+        Some(bytes) if bytes >= MIN_MEMORY_LIMIT as f64 => Ok(bytes as u64),
+        Some(_) => Err(format!("at least {}MiB are needed", MIN_MEMORY_LIMIT >> 20)),
         None => Err("give a number with a unit, like 512MiB or 4GB".to_owned()),
     }
 }

@@ -7,11 +7,11 @@ use super::boxes::{BoxVisit, Pressure, StopSignal};
 use crate::table::Table;
 
 /// With more numeric columns there are too many boxes, and only balls are used.
-const MOST_LINES: usize = 4;
+const MAX_LINES: usize = 4;
 
 /// Maximum factor by which a raising sweep multiplies a price. Boxes that are further from being tight need not be
 /// visited.
-const MOST_RAISE: f64 = 2.0;
+const MAX_RAISE: f64 = 2.0;
 
 /// Sharpness of the pressure at the beginning and at the end of an epoch: the weight of a box is its tightness to this
 /// power.
@@ -23,7 +23,7 @@ const PRESSURE_RATE: f64 = 0.1;
 const REPAIR_RATE: f64 = 0.5;
 
 /// Maximum factor by which the pressure on a cell changes its price, before the rate is applied.
-const MOST_IMBALANCE: f64 = 4.0;
+const MAX_IMBALANCE: f64 = 4.0;
 
 /// Effect of a sweep on the prices.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl<'a> BlockAscent<'a> {
         let mut ascent = Self { models, block, axes, balls, prices, best: 0.0, is_done: false };
         ascent.best = ascent.sum(&ascent.prices);
         let lines = ascent.axes.iter().filter(|axis| matches!(axis, Axis::Line(_))).count();
-        ascent.is_done = lines > MOST_LINES || ascent.block.is_rich.iter().all(|is_rich| *is_rich);
+        ascent.is_done = lines > MAX_LINES || ascent.block.is_rich.iter().all(|is_rich| *is_rich);
         ascent
     }
 
@@ -112,7 +112,7 @@ impl<'a> BlockAscent<'a> {
     }
 
     fn raise(&mut self, stop: &StopSignal<'_>) -> Option<()> {
-        let most = std::iter::repeat(MOST_RAISE);
+        let most = std::iter::repeat(MAX_RAISE);
         let (scales, _) = BoxVisit::new(self.models, &self.block, &self.axes, &self.prices, most, None, stop).run()?;
         self.repair(&scales, 1.0);
         self.best = self.best.max(self.sum(&self.prices));
@@ -122,7 +122,7 @@ impl<'a> BlockAscent<'a> {
     fn balance(&mut self, progress: f64, stop: &StopSignal<'_>) -> Option<()> {
         let sharpness = FIRST_SHARPNESS * (LAST_SHARPNESS / FIRST_SHARPNESS).powf(progress);
         let pressure = Some(Pressure { sharpness, unit: self.mean_price() });
-        let most = std::iter::repeat(Pressure::LEAST_TIGHT);
+        let most = std::iter::repeat(Pressure::MIN_TIGHT);
         let visit = BoxVisit::new(self.models, &self.block, &self.axes, &self.prices, most, pressure, stop);
         let (scales, pressures) = visit.run()?;
         let repaired =
@@ -132,8 +132,8 @@ impl<'a> BlockAscent<'a> {
         let mean = self.sum(&weighted) / self.sum(&self.prices);
         let rate = PRESSURE_RATE * (1.0 - progress);
         for (price, pressure) in self.prices.iter_mut().zip(pressures).filter(|(price, _)| **price > 0.0) {
-            let imbalance = if pressure > 0.0 { mean / pressure } else { MOST_IMBALANCE };
-            *price *= imbalance.clamp(1.0 / MOST_IMBALANCE, MOST_IMBALANCE).powf(rate);
+            let imbalance = if pressure > 0.0 { mean / pressure } else { MAX_IMBALANCE };
+            *price *= imbalance.clamp(1.0 / MAX_IMBALANCE, MAX_IMBALANCE).powf(rate);
         }
         self.repair(&scales, REPAIR_RATE);
         Some(())

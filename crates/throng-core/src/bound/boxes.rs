@@ -45,14 +45,14 @@ pub(super) struct Pressure {
 
 impl Pressure {
     /// Boxes with a higher ratio exert no pressure.
-    pub(super) const LEAST_TIGHT: f64 = 1.15;
+    pub(super) const MIN_TIGHT: f64 = 1.15;
 }
 
 /// Pressures are added as whole numbers of `1 / PRESSURE_STEPS`, so that sums do not depend on the order of threads.
 const PRESSURE_STEPS: f64 = (1 << 16) as f64;
 
 /// Maximum weight of one box.
-const MOST_WEIGHT: f64 = 64.0;
+const MAX_WEIGHT: f64 = 64.0;
 
 /// Ends a visit early.
 pub(super) struct StopSignal<'a> {
@@ -144,7 +144,7 @@ impl<'a> BoxVisit<'a> {
                 scale = scale.max(f64::from_bits(self.scales[*cell as usize].load(Ordering::Relaxed)));
             }
         }
-        if self.pressure.is_some() { price * Pressure::LEAST_TIGHT } else { price * scale }
+        if self.pressure.is_some() { price * Pressure::MIN_TIGHT } else { price * scale }
     }
 
     /// Visits the boxes of a list that differ in column `at` and the columns after it.
@@ -270,10 +270,10 @@ impl<'a> BoxVisit<'a> {
     /// Lets a box press on the rows with its highest prices.
     pub(super) fn press(&self, ratio: f64, top: &TopRows) {
         let Some(Pressure { sharpness, unit }) = self.pressure else { return };
-        if ratio > Pressure::LEAST_TIGHT {
+        if ratio > Pressure::MIN_TIGHT {
             return;
         }
-        let weight = ratio.powf(-sharpness).min(MOST_WEIGHT) * unit / top.sum() * PRESSURE_STEPS;
+        let weight = ratio.powf(-sharpness).min(MAX_WEIGHT) * unit / top.sum() * PRESSURE_STEPS;
         for (cell, rows) in top.cells() {
             let share = rows as f64 / self.block.rows[cell as usize] as f64;
             self.pressures[cell as usize].fetch_add((weight * share) as u64, Ordering::Relaxed);

@@ -93,9 +93,9 @@ use crate::table::Table;
 /// Number of sweeps of an epoch, unless the table is large.
 const SWEEPS: u64 = 64;
 
-/// Cells times sweeps of an epoch; an epoch has at least [`LEAST_SWEEPS`] or none.
+/// Cells times sweeps of an epoch; an epoch has at least [`MIN_SWEEPS`] or none.
 const CELL_SWEEPS: u64 = 1 << 19;
-const LEAST_SWEEPS: u64 = 4;
+const MIN_SWEEPS: u64 = 4;
 
 /// Number of raising sweeps at the beginning of the first epoch, and at the end of every epoch.
 const FIRST_RAISES: u64 = 2;
@@ -209,11 +209,11 @@ fn raise(blocks: &mut [BlockAscent<'_>], epochs: u32, stop: &StopSignal<'_>) -> 
     }
     let cells: u64 = blocks.iter().map(BlockAscent::cells).sum();
     let mut length = (CELL_SWEEPS / cells.max(1)).min(SWEEPS);
-    if length < LEAST_SWEEPS && epochs > 1 {
-        length = LEAST_SWEEPS;
+    if length < MIN_SWEEPS && epochs > 1 {
+        length = MIN_SWEEPS;
     }
     for epoch in 0..epochs {
-        for at in 0..if length < LEAST_SWEEPS { 0 } else { length } {
+        for at in 0..if length < MIN_SWEEPS { 0 } else { length } {
             let is_raise = (epoch == 0 && at < FIRST_RAISES) || at + LAST_RAISES >= length;
             let kind = match is_raise {
                 true => SweepKind::Raise,
@@ -223,7 +223,7 @@ fn raise(blocks: &mut [BlockAscent<'_>], epochs: u32, stop: &StopSignal<'_>) -> 
                 return done;
             }
         }
-        if blocks.iter().all(BlockAscent::is_done) || length < LEAST_SWEEPS {
+        if blocks.iter().all(BlockAscent::is_done) || length < MIN_SWEEPS {
             break;
         }
         length = length.saturating_mul(2);

@@ -27,7 +27,7 @@ const MANY: usize = 256;
 
 /// Maximum number of scattered cells that form one leaf if a search follows: slower than many small leaves, but with
 /// less loss.
-const MOST_UNCUT: usize = 1 << 15;
+const MAX_UNCUT: usize = 1 << 15;
 
 /// Number of following cells searched for a neighbour: cells are ordered by content, so that a near one follows soon.
 const LOOKS_AHEAD: usize = 8;
@@ -72,7 +72,7 @@ impl ClusterMethod for Greedy {
 impl Greedy {
     /// Returns whether these cells are best clustered as one leaf.
     pub(crate) fn needs_no_cuts(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
-        cells.len() <= MOST_UNCUT && are_scattered(cells, table, privacy)
+        cells.len() <= MAX_UNCUT && are_scattered(cells, table, privacy)
     }
 }
 

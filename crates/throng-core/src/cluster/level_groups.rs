@@ -28,10 +28,10 @@ use crate::table::Table;
 const GRIDS: [u32; 4] = [64, 16, 4, 1];
 
 /// Maximum product of nodes and cells. About a tenth of it is looked up, because cells leave with their classes.
-const MOST_LOOKUPS: usize = 1 << 28;
+const MAX_LOOKUPS: usize = 1 << 28;
 
 /// Maximum number of positions of a column. Beyond it nearly every row has a value of its own.
-const MOST_POSITIONS: usize = 1 << 16;
+const MAX_POSITIONS: usize = 1 << 16;
 
 /// Random perturbation of the order of nodes, as a share of their loss. Without it, an attacker who knows all rows
 /// but one could compute the classes for each candidate of the last row and compare.
@@ -65,7 +65,7 @@ pub(crate) fn level_groups(
 ) -> Option<Vec<Class>> {
     let quasi = table.quasi();
     let numbers = quasi.iter().filter(|quasi| LossForm::is_line(quasi)).count();
-    let is_small = quasi.iter().all(|quasi| quasi.domain.len() <= MOST_POSITIONS);
+    let is_small = quasi.iter().all(|quasi| quasi.domain.len() <= MAX_POSITIONS);
     let is_limited = context.most_proposals() < u32::MAX;
     if 2 * numbers >= quasi.len() || !is_small || is_limited || !privacy.is_closed_under_adding_rows() {
         return None;
@@ -74,7 +74,7 @@ pub(crate) fn level_groups(
     let mut draws = SplitMix64::new(seed);
     let columns: Vec<Vec<Level>> = quasi.iter().map(|quasi| levels(&quasi.domain, &mut draws)).collect();
     let nodes = columns.iter().try_fold(1_usize, |nodes, levels| nodes.checked_mul(levels.len()))?;
-    if nodes.checked_mul(cells.len())? > MOST_LOOKUPS {
+    if nodes.checked_mul(cells.len())? > MAX_LOOKUPS {
         return None;
     }
     let mut grouping = Grouping::new(table, privacy, cells);

@@ -36,7 +36,7 @@ pub const MUCH_SINGLED_OUT: f64 = 0.01;
 pub const NEARLY_DETERMINED: f64 = 0.8;
 
 /// Minimum share of rows with insensitive values of at least k rows, for a column to be compared with sensitive ones.
-const LEAST_COVERED: f64 = 0.05;
+const MIN_COVERED: f64 = 0.05;
 
 /// Number of tuples that are counted exactly.
 const TUPLES: usize = 1 << 15;
@@ -269,7 +269,7 @@ impl GuessedRows {
         }
         let right = by_value.values().filter_map(|of| of.values().max()).sum();
         let rows = totals.values().sum::<u64>();
-        let is_covered = rows > 0 && rows as f64 >= LEAST_COVERED * all as f64;
+        let is_covered = rows > 0 && rows as f64 >= MIN_COVERED * all as f64;
         is_covered.then(|| Self { rows, right, right_without: totals.values().copied().max().unwrap_or(0) })
     }
 

@@ -2,7 +2,7 @@
 
 use super::neighbourhood::{LocalClass, NONE, Neighbourhood, small};
 use super::search_state::{Allocation, UNDIVERSE};
-use super::split::MOST_CLASSES;
+use super::split::MAX_CLASSES;
 use crate::geometry::BoundingBox;
 
 /// The cells that leave and join a class; [`NONE`] if there is none.
@@ -166,7 +166,7 @@ impl Neighbourhood<'_> {
     /// Moves each of some cells to one of `classes`, which have all of them. Returns false and rolls back if the classes
     /// would cost more than `most` or violate the privacy model.
     pub(super) fn apply(&mut self, classes: &[usize], moving: &[(u16, usize)], lenders: &[u16], most: f32) -> bool {
-        let before: [Vec<Allocation>; MOST_CLASSES] =
+        let before: [Vec<Allocation>; MAX_CLASSES] =
             std::array::from_fn(|at| classes.get(at).map_or_else(Vec::new, |class| self.give_back(*class)));
         let mut origins = std::mem::take(&mut self.origins);
         origins.clear();

@@ -48,14 +48,14 @@ const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
 /// Budget of column evaluations per cycle; divided by cells and columns it gives the proposals per cell, clamped to the
-/// two constants below. Cycles of several lengths have at least `LEAST_OF_LONG` per length.
+/// two constants below. Cycles of several lengths have at least `MIN_OF_LONG` per length.
 const PROPOSALS: u64 = 1 << 21;
-const MOST_PER_CELL: u64 = 64;
-const LEAST_PER_CELL: u64 = 1;
-const LEAST_OF_LONG: u32 = 2;
+const MAX_PER_CELL: u64 = 64;
+const MIN_PER_CELL: u64 = 1;
+const MIN_OF_LONG: u32 = 2;
 
 /// Minimum number of proposals per cycle, for small tables.
-const LEAST_PROPOSALS: u64 = 1 << 13;
+const MIN_PROPOSALS: u64 = 1 << 13;
 
 /// First temperature per proposal that a cell gets, as a share of the mean cost of a cell. Longer cycles start hotter,
 /// because they have time to recover; a cycle of several lengths by a power of its length.
@@ -93,7 +93,7 @@ struct Schedule {
 impl Schedule {
     /// Returns the schedule of a cycle, given the proposals per cell of a cycle of length 1.
     fn new(per_cell: u32, length: u32) -> Self {
-        let least = if length > 1 { LEAST_OF_LONG } else { 1 };
+        let least = if length > 1 { MIN_OF_LONG } else { 1 };
         Self { per_cell: per_cell.max(least), length }
     }
 
@@ -205,9 +205,8 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     let draws = SplitMix64::new(effort.seed);
     let cells = state.movable.len() as u64;
     let columns = state.table.quasi().len() as u64;
-    let per_cell =
-        (PROPOSALS / (cells * columns)).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
-    let per_cell = per_cell.min(effort.most_proposals.max(LEAST_PER_CELL as u32));
+    let per_cell = (PROPOSALS / (cells * columns)).clamp(MIN_PER_CELL, MAX_PER_CELL).max(MIN_PROPOSALS / cells) as u32;
+    let per_cell = per_cell.min(effort.most_proposals.max(MIN_PER_CELL as u32));
     let (mut near, mut sought) = (NearestCells::find(&state, per_cell, &draws), per_cell);
     state.measure();
     let (mut done, mut length) = (0, 1);

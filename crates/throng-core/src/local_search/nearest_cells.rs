@@ -24,8 +24,8 @@ const PART_OF_MANY: usize = 8;
 /// Size of the candidate pool per proposal that a cell gets, and its bounds; the pool of lenders is a third as large. A
 /// pool no larger than the leaf needs no search.
 const POOL_PER_PROPOSAL: u32 = 8;
-const LEAST_POOL: u32 = 4;
-const MOST_POOL: u32 = 128;
+const MIN_POOL: u32 = 4;
+const MAX_POOL: u32 = 128;
 
 /// Sentinel: no cell or lender.
 pub(super) const NO_CELL: u32 = u32::MAX;
@@ -41,7 +41,7 @@ pub(super) struct NearestCells {
 impl NearestCells {
     /// Finds the neighbours of every movable cell; more proposals per cell make the search more thorough.
     pub(super) fn find(state: &SearchState<'_>, proposals: u32, draws: &SplitMix64) -> Self {
-        let pool = (POOL_PER_PROPOSAL * proposals).clamp(LEAST_POOL, MOST_POOL) as usize;
+        let pool = (POOL_PER_PROPOSAL * proposals).clamp(MIN_POOL, MAX_POOL) as usize;
         let part = if proposals == 1 { PART_OF_MANY } else { PART };
         let movable = state.movable.len();
         let mut places = Vec::with_capacity((movable + state.lenders.len()) * state.table.quasi().len());

@@ -11,11 +11,11 @@ use crate::geometry::BoundingBox;
 
 /// Two, and three, classes with more cells than this in all are not split. The time for two grows with their cells, and
 /// for three with the square.
-const MOST_CELLS_OF_TWO: usize = 192;
-const MOST_CELLS_OF_THREE: usize = 64;
+const MAX_CELLS_OF_TWO: usize = 192;
+const MAX_CELLS_OF_THREE: usize = 64;
 
 /// Most classes of a proposal.
-pub(super) const MOST_CLASSES: usize = 3;
+pub(super) const MAX_CLASSES: usize = 3;
 
 /// Proposes splits; owns the buffers that proposals reuse.
 pub(super) struct Splitter {
@@ -70,7 +70,7 @@ impl Splitter {
     /// Whether the classes are small enough to be split.
     pub(super) fn can_split(neighbourhood: &Neighbourhood<'_>, classes: &[usize]) -> bool {
         let cells: usize = classes.iter().map(|class| neighbourhood.classes[*class].members.len()).sum();
-        cells <= if classes.len() > 2 { MOST_CELLS_OF_THREE } else { MOST_CELLS_OF_TWO }
+        cells <= if classes.len() > 2 { MAX_CELLS_OF_THREE } else { MAX_CELLS_OF_TWO }
     }
 
     /// Proposes other cuts between two or three classes, the first of which has `cell`.
@@ -104,7 +104,7 @@ impl Splitter {
         neighbourhood: &Neighbourhood<'_>,
         classes: &[usize],
         parts: &mut [ChosenPart],
-    ) -> [u16; MOST_CLASSES] {
+    ) -> [u16; MAX_CLASSES] {
         let order = &self.order;
         let stays = |part: &ChosenPart, class: usize| {
             order[part.start..part.end].iter().filter(|cell| neighbourhood.class_of(**cell) == class).count()
@@ -113,7 +113,7 @@ impl Splitter {
             let most = (at..parts.len()).max_by_key(|part| (stays(&parts[*part], *class), std::cmp::Reverse(*part)));
             parts.swap(at, most.unwrap_or(at));
         }
-        let mut lenders = [NONE; MOST_CLASSES];
+        let mut lenders = [NONE; MAX_CLASSES];
         self.moving.clear();
         for ((part, class), lender) in parts.iter().zip(classes).zip(&mut lenders) {
             *lender = part.lender;
@@ -180,7 +180,7 @@ impl Splitter {
         neighbourhood: &Neighbourhood<'_>,
         classes: &[usize],
         most: f32,
-    ) -> Option<[ChosenPart; MOST_CLASSES]> {
+    ) -> Option<[ChosenPart; MAX_CLASSES]> {
         let end = self.order.len();
         let sizes = [0, 1].map(|at| neighbourhood.classes[classes[at]].members.len());
         let (mut least, mut best, mut of_first) = (most, None, 0);
@@ -209,7 +209,7 @@ impl Splitter {
         neighbourhood: &Neighbourhood<'_>,
         classes: &[usize],
         most: f32,
-    ) -> Option<[ChosenPart; MOST_CLASSES]> {
+    ) -> Option<[ChosenPart; MAX_CLASSES]> {
         let end = self.order.len();
         let (mut least, mut best) = (most, None);
         let mut ranges = std::mem::take(&mut self.ranges);

@@ -7,8 +7,8 @@ use super::rng::SplitMix64;
 use crate::table::{QuasiColumn, Table};
 
 /// Range of the random factor on the width of a column.
-const LEAST_FACTOR: f32 = 0.4;
-const MOST_FACTOR: f32 = 1.6;
+const MIN_FACTOR: f32 = 0.4;
+const MAX_FACTOR: f32 = 1.6;
 
 /// An item with a position per column and a size.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Cutter<'_> {
             }
         }
         let width = |(quasi, (lo, hi)): (&QuasiColumn, &(u32, u32))| {
-            let factor = LEAST_FACTOR + (MOST_FACTOR - LEAST_FACTOR) * draws.share();
+            let factor = MIN_FACTOR + (MAX_FACTOR - MIN_FACTOR) * draws.share();
             (quasi.domain.loss(*lo, *hi) * quasi.spec.weight) as f32 * factor
         };
         let widths = self.table.quasi().iter().zip(&ranges).map(width).enumerate();

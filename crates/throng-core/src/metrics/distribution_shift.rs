@@ -29,7 +29,7 @@ const SLICES: usize = 20;
 const STEPS: u64 = 100;
 
 /// Minimum number of steps for distributions to be reported.
-const LEAST_STEPS: u64 = 10;
+const MIN_STEPS: u64 = 10;
 
 /// Histogram of positions for each quasi-identifier of the input.
 #[derive(Debug)]
@@ -249,7 +249,7 @@ fn slices(before: &[f64], after: &[f64], k: u64) -> Vec<DomainSlice> {
     // Row counts are integers up to rounding errors of spreading.
     let rows = all_before.min(all_after).round() as u64;
     let step = k.max(rows.div_ceil(STEPS)).max(1);
-    if rows < LEAST_STEPS * step {
+    if rows < MIN_STEPS * step {
         return Vec::new();
     }
     let mut joined: Vec<(usize, f64, f64)> = Vec::new();

@@ -24,12 +24,12 @@ use crate::table::{QuasiColumn, Table};
 pub const DEFAULT_LEAF_CELLS: usize = 256;
 
 /// For small classes leaves are smaller: as many cells as `LEAF_CLASSES` classes have rows, but at least
-/// `LEAST_LEAF_CELLS`.
-const LEAST_LEAF_CELLS: usize = 64;
+/// `MIN_LEAF_CELLS`.
+const MIN_LEAF_CELLS: usize = 64;
 const LEAF_CLASSES: u64 = 4;
 
 /// Maximum number of thresholds of a column that are checked for models which are closed under merging only.
-const MOST_THRESHOLDS: usize = 16;
+const MAX_THRESHOLDS: usize = 16;
 
 /// Mondrian partition.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Mondrian {
     /// Partition into leaves that a clustering refines. Their size grows with the number of rows that a class needs.
     pub fn for_clustering(privacy: &Privacy) -> Self {
         let cells = privacy.least_rows().saturating_mul(LEAF_CLASSES);
-        Self { leaf_cells: usize::try_from(cells).unwrap_or(usize::MAX).clamp(LEAST_LEAF_CELLS, DEFAULT_LEAF_CELLS) }
+        Self { leaf_cells: usize::try_from(cells).unwrap_or(usize::MAX).clamp(MIN_LEAF_CELLS, DEFAULT_LEAF_CELLS) }
     }
 
     /// Partition whose leaves are the classes: cutting continues as long as a cut is allowed (strict Mondrian).
@@ -164,7 +164,7 @@ pub(super) fn cut_near_median(
     } else {
         allowed.sort_unstable();
         let satisfied = |position: u32| satisfies_both_sides(&by_position, position, table, privacy);
-        allowed.iter().take(MOST_THRESHOLDS).copied().find(|(_, position)| satisfied(*position))
+        allowed.iter().take(MAX_THRESHOLDS).copied().find(|(_, position)| satisfied(*position))
     };
     nearest.map(|(_, position)| Cut { column, position })
 }

@@ -32,7 +32,7 @@ use crate::table::Table;
 const STEP: f64 = 10.0;
 
 /// Maximum exponent of a weight, so that weights stay finite.
-const MOST_STEPS: i32 = 200;
+const MAX_STEPS: i32 = 200;
 
 /// Basic Mondrian with priority weights.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl PartitionMethod for Mdr {
         let mut weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
         let priorities = Self::priorities(&cells, table, privacy)?;
         for (column, steps) in priorities.iter().rev().zip(0..) {
-            weights[*column] *= STEP.powi(MOST_STEPS.min(steps));
+            weights[*column] *= STEP.powi(MAX_STEPS.min(steps));
         }
         let basic = BasicMondrian::strict().with_leaf_cells(self.leaf_cells).with_weights(weights);
         basic.partition(cells, table, privacy)

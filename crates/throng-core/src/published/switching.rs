@@ -11,7 +11,7 @@
 //!
 //! [Sun 2008] only says "switch tuples". These rules terminate, because every switch lowers the total deficit and every
 //! merge removes a class. A class that satisfies all models keeps doing so, because a switch leaves its deficit at zero
-//! and the models are row-monotone. If one class remains it is the whole leaf.
+//! and the models are merge-closed. If one class remains it is the whole leaf.
 
 mod box_extremes;
 

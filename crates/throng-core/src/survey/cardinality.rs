@@ -16,21 +16,21 @@ pub(super) enum Cardinality {
     Repeated,
 }
 
-/// A column is scattered if it has more than `LEAST_VALUES` values and at least this share of a batch was new.
-const LEAST_VALUES: usize = 1 << 15;
+/// A column is scattered if it has more than `MIN_VALUES` values and at least this share of a batch was new.
+const MIN_VALUES: usize = 1 << 15;
 const NEARLY_ALL: f64 = 0.9;
 
 /// One in `CHOSEN` values of a scattered column is sampled; a power of two.
 const CHOSEN: u64 = 32;
-/// A column stops being scattered once `CHOSEN_ROWS` sampled rows have less than the share `LEAST_NEW` of distinct
+/// A column stops being scattered once `CHOSEN_ROWS` sampled rows have less than the share `MIN_NEW` of distinct
 /// values.
 const CHOSEN_ROWS: usize = 256;
-const LEAST_NEW: f64 = 0.6;
+const MIN_NEW: f64 = 0.6;
 
 impl Cardinality {
     /// Records that a batch of `rows` rows, all looked up, added `new` distinct values, for a total of `values`.
     pub(super) fn look(&mut self, values: usize, new: usize, rows: usize) {
-        if matches!(self, Self::Unknown) && values > LEAST_VALUES && new as f64 >= NEARLY_ALL * rows as f64 {
+        if matches!(self, Self::Unknown) && values > MIN_VALUES && new as f64 >= NEARLY_ALL * rows as f64 {
             *self = Self::Scattered { seen: FxHashSet::default(), rows: 0 };
         }
     }
@@ -57,7 +57,7 @@ impl Cardinality {
             seen.insert(value);
             *rows += 1;
         }
-        if *rows >= CHOSEN_ROWS && (seen.len() as f64) < LEAST_NEW * *rows as f64 {
+        if *rows >= CHOSEN_ROWS && (seen.len() as f64) < MIN_NEW * *rows as f64 {
             *self = Self::Repeated;
             return false;
         }

@@ -2,8 +2,8 @@
 //!
 //! Cells are sampled by a hash of their positions: a cell is in the sample of level `l` if its hash has at least `l`
 //! leading zero bits, and the level is the lowest whose sample is small enough. The sample thus depends on the data
-//! alone, not on the order of arrival, and a cell is in it with all of its rows or not at all. Since privacy models are
-//! row-monotone, a model that a sample satisfies is satisfied by all rows.
+//! alone, not on the order of arrival, and a cell is in it with all of its rows or not at all. A row-monotone
+//! privacy model that a sample satisfies is therefore satisfied by all rows.
 
 use twox_hash::XxHash3_64;
 

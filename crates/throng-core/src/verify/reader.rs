@@ -25,7 +25,7 @@ use crate::columns::ValueBand;
 use crate::hierarchy::MaskSide;
 
 /// Symbol of a text that violates the promise.
-const STRANGE: u64 = u64::MAX;
+const VIOLATION: u64 = u64::MAX;
 
 /// Reads one column, batch by batch.
 #[derive(Debug)]
@@ -80,11 +80,11 @@ pub(super) enum TextMeaning {
     Mask(MaskSide, CountedText),
     /// By category number, below the given number of categories: that of the text, or of its longest prefix.
     Category(Arc<HashMap<String, u32>>, Arc<[(String, u32)]>, u32),
-    /// By index in a list of names; others are [`STRANGE`].
+    /// By index in a list of names; others are [`VIOLATION`].
     Name(HashMap<String, u64>),
-    /// No symbol for allowed texts; others are [`STRANGE`].
+    /// No symbol for allowed texts; others are [`VIOLATION`].
     Allowed(Arc<HashSet<String>>),
-    /// No symbol for a number or an interval within one band; others are [`STRANGE`].
+    /// No symbol for a number or an interval within one band; others are [`VIOLATION`].
     OneBand(Arc<[f64]>),
 }
 
@@ -158,9 +158,9 @@ impl TextMeaning {
             }
             Self::Mask(_, rule) => text.filter(|text| rule.form(text).is_some()).map(symbol_of_text),
             Self::Category(of, prefixes, count) => category_of_text(of, prefixes, *count, text?),
-            Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(STRANGE)),
-            Self::Allowed(texts) => (!text.is_some_and(|text| texts.contains(text))).then_some(STRANGE),
-            Self::OneBand(borders) => (!text.is_some_and(|text| is_in_one_band(text, borders))).then_some(STRANGE),
+            Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(VIOLATION)),
+            Self::Allowed(texts) => (!text.is_some_and(|text| texts.contains(text))).then_some(VIOLATION),
+            Self::OneBand(borders) => (!text.is_some_and(|text| is_in_one_band(text, borders))).then_some(VIOLATION),
         }
     }
 }

@@ -54,7 +54,7 @@ impl Default for ThrongPhysicalCodec {
 fn decode(message: &AnonymizerMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<AnonymizeExec> {
     let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
     let written = message.anonymizer()?;
-    let schema = as_it_arrives(&written, &input.schema())?;
+    let schema = schema_as_received(&written, &input.schema())?;
     let anonymizer = Anonymizer::new(Arc::clone(written.policy()), Arc::new(schema))?;
     match anonymizer.schema() == written.schema() {
         true => Ok(AnonymizeExec::new(Arc::new(anonymizer), Arc::clone(input))),
@@ -65,7 +65,7 @@ fn decode(message: &AnonymizerMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Res
 /// Returns the schema that the policy was bound to, with the types of the columns that are read replaced by those of
 /// the child. The child may be replanned with a different array type for the same values, such as plain strings instead
 /// of views, which yields the same release.
-fn as_it_arrives(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecError> {
+fn schema_as_received(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecError> {
     let mut fields: Vec<Arc<Field>> = written.input_schema().fields().to_vec();
     for column in written.columns_read() {
         let field = &mut fields[column];

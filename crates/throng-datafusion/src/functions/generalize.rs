@@ -39,7 +39,7 @@ struct CachedHierarchy {
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 /// Maximum number of cached hierarchies.
-const MOST_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 64;
 
 impl GeneralizeFunction {
     /// Name of the function in SQL.
@@ -65,7 +65,7 @@ impl GeneralizeFunction {
         };
         let tree = Arc::new(tree?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_KNOWN {
+        if known.len() >= MAX_KNOWN {
             known.clear();
         }
         known.insert(hierarchy.to_owned(), CachedHierarchy { tree: Arc::clone(&tree), stamp });

@@ -41,7 +41,7 @@ const BUCKET_SHARE: usize = 4;
 const BUCKET_BYTES: usize = 64 << 20;
 
 /// Maximum number of buckets; each is an open file.
-const MOST_BUCKETS: usize = 512;
+const MAX_BUCKETS: usize = 512;
 
 /// Memory per row to sort a bucket: class, hash, batch and row, and the resulting order.
 const KEY_BYTES: usize = 48;
@@ -182,7 +182,7 @@ impl ClassedRows {
         let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
         let row_bytes = snapshot.row_bytes() + KEY_BYTES;
         let rows: u64 = plan.class_rows.iter().sum();
-        let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
+        let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MAX_BUCKETS);
         let borders = Borders::new(&plan.class_rows, bucket_rows as u64);
         let buckets = Buckets::new(workspace, schema, borders.len(), bucket_bytes / 2, "buckets");
         Self { borders, buckets, checksum: Checksum::default() }

@@ -24,8 +24,8 @@ use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::input::{AppendCandidates, NewFiles, find_new};
 use crate::manifest::{AppendedInputs, Manifest};
-use crate::publish::{AppendTarget, Staged, complete_standing};
-use crate::series::standing_release;
+use crate::publish::{AppendTarget, Staged, complete_existing};
+use crate::series::existing_release;
 use crate::store_path::StorePath;
 use crate::write::hexadecimal;
 
@@ -87,12 +87,12 @@ async fn append_with(
         return Err(JobError::new(Kind::BadPolicy, text));
     }
     let found = AppendCandidates::of(policy, settle).await?;
-    if let Some(standing) = append.standing().await?
-        && let Some(inputs) = &standing.appended
+    if let Some(existing) = append.existing().await?
+        && let Some(inputs) = &existing.appended
         && found.are_known(&inputs.files, policy.input.csv, append.key)
     {
-        complete_standing(&output, &standing).await;
-        return Ok(append.nothing_new(Some(standing), found.len(), found.young));
+        complete_existing(&output, &existing).await;
+        return Ok(append.nothing_new(Some(existing), found.len(), found.young));
     }
     if let Some(recorder) = &options.recorder {
         recorder.started(&run_id);
@@ -111,7 +111,7 @@ struct Append<'a> {
 
 impl Append<'_> {
     /// Returns the manifest of the current release, if rows may be added to it.
-    async fn standing(&self) -> Result<Option<Manifest>, JobError> {
+    async fn existing(&self) -> Result<Option<Manifest>, JobError> {
         appendable(self.output, self.policy).await
     }
 
@@ -130,7 +130,7 @@ impl Append<'_> {
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was appended")),
             prepared = self.prepare(found, &staged, &run) => prepared,
         };
-        let (standing, known, prepared) = match prepared {
+        let (existing, known, prepared) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 staged.abandon().await;
@@ -139,14 +139,14 @@ impl Append<'_> {
         };
         let Some((ready, onto, new_files)) = prepared else {
             staged.abandon().await;
-            if let Some(standing) = &standing {
-                complete_standing(output, standing).await;
+            if let Some(existing) = &existing {
+                complete_existing(output, existing).await;
             }
-            return Ok(self.nothing_new(standing, known, young));
+            return Ok(self.nothing_new(existing, known, young));
         };
         let release = publish(ready, staged, &run, output.to_string(), Some(onto)).await?;
         tracing::info!(new_files, known_files = known, "rows of new files appended");
-        let manifest = standing_release(output).await.ok().flatten();
+        let manifest = existing_release(output).await.ok().flatten();
         let location = output.to_string();
         Ok(AppendOutcome {
             location,
@@ -166,12 +166,12 @@ impl Append<'_> {
         staged: &Staged,
         run: &RunFacts,
     ) -> Result<PreparedAppend, JobError> {
-        let standing = self.standing().await?;
-        let inputs = standing.as_ref().and_then(|manifest| manifest.appended.clone()).unwrap_or_default();
+        let existing = self.existing().await?;
+        let inputs = existing.as_ref().and_then(|manifest| manifest.appended.clone()).unwrap_or_default();
         let new = find_new(found, &inputs.files, self.policy.input.csv, self.key).await?;
         let known = new.known;
         if new.files.is_empty() {
-            return Ok((standing, known, None));
+            return Ok((existing, known, None));
         }
         let (count, entries) = (new.files.len() as u64, new.entries.clone());
         let new = NewFiles { entries: Vec::new(), ..new };
@@ -191,7 +191,7 @@ impl Append<'_> {
         let totals = before.map(|before| before.plus(totals_of(&ready)));
         let files = [inputs.files, entries].concat();
         let inputs = AppendedInputs { appends: inputs.appends + 1, columns, files, totals };
-        let kept = standing.as_ref().map(|manifest| manifest.files.clone()).unwrap_or_default();
+        let kept = existing.as_ref().map(|manifest| manifest.files.clone()).unwrap_or_default();
         let output = &ready.sidecar.output;
         ready.sidecar.append = Some(AppendFacts {
             appends: inputs.appends,
@@ -201,7 +201,7 @@ impl Append<'_> {
             bytes: kept.iter().map(|file| file.bytes).sum::<u64>() + output.bytes,
             totals,
         });
-        Ok((standing, known, Some((ready, AppendTarget { kept, inputs }, count))))
+        Ok((existing, known, Some((ready, AppendTarget { kept, inputs }, count))))
     }
 }
 

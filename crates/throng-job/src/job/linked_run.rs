@@ -40,7 +40,7 @@ struct LinkedJob<'a> {
 }
 
 /// A table that has been written and read back.
-struct MadeTable {
+struct StagedTableRelease {
     place: StorePath,
     files: Vec<FileEntry>,
     sidecar: Sidecar,
@@ -109,7 +109,7 @@ pub(super) async fn anonymize_linked(
 
 /// Joins the tables of a release. A table without a name is the only one.
 fn joined(
-    made: Vec<(Option<String>, MadeTable)>,
+    made: Vec<(Option<String>, StagedTableRelease)>,
     found: &LinkedFindings,
     clock: Arc<StageTimer>,
 ) -> Result<StagedRelease, JobError> {
@@ -174,7 +174,7 @@ impl LinkedJob<'_> {
         table: &LinkedTable<'_>,
         guards: &DeliveryGuards,
         place: StorePath,
-    ) -> Result<MadeTable, JobError> {
+    ) -> Result<StagedTableRelease, JobError> {
         let LinkedTable { policy, input } = table;
         if !self.linked.has_rows(number) {
             let text = "nobody with rows of it is in a group of people who satisfy the policy together; people are grouped with \
@@ -212,7 +212,7 @@ impl LinkedJob<'_> {
         complete(&mut sidecar.privacy, anonymizer.binding(), guards, read_back.exposure());
         let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
         let columns = columns_of(Anonymizer::schema(&anonymizer));
-        Ok(MadeTable { place, files, sidecar, read_back, columns, warnings })
+        Ok(StagedTableRelease { place, files, sidecar, read_back, columns, warnings })
     }
 
     /// Returns the facts of a release, with the method that formed the groups.

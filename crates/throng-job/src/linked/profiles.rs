@@ -149,7 +149,7 @@ impl ProfiledTable {
                         *profile = profile.wrapping_add(class);
                     }
                     RowOwner::Unowned => {}
-                    RowOwner::Strange => return Ok(false),
+                    RowOwner::Malformed => return Ok(false),
                 }
             }
         }
@@ -196,7 +196,7 @@ enum RowOwner {
     Person(UnitId),
     Unowned,
     /// The released value is not a pseudonym.
-    Strange,
+    Malformed,
 }
 
 fn units(batch: &RecordBatch, pseudonym: &str) -> Result<Vec<RowOwner>, DataFusionError> {
@@ -204,7 +204,7 @@ fn units(batch: &RecordBatch, pseudonym: &str) -> Result<Vec<RowOwner>, DataFusi
     let texts = cast(batch.column_by_name(pseudonym).ok_or_else(missing)?, &DataType::Utf8)?;
     let unit = |text: Option<&str>| match text {
         None => RowOwner::Unowned,
-        Some(text) => unit_id(text).map_or(RowOwner::Strange, RowOwner::Person),
+        Some(text) => unit_id(text).map_or(RowOwner::Malformed, RowOwner::Person),
     };
     Ok(texts.as_string::<i32>().iter().map(unit).collect())
 }
@@ -235,14 +235,14 @@ fn with_profiles(
     let profile = |(unit, class): (&RowOwner, &u128)| match unit {
         RowOwner::Person(person) => format!("{:032x}", profiles.get(person).copied().unwrap_or_default()),
         // A row without an owner is linked with no other.
-        RowOwner::Unowned | RowOwner::Strange => format!("{class:032x} of nobody"),
+        RowOwner::Unowned | RowOwner::Malformed => format!("{class:032x} of nobody"),
     };
     let texts: StringArray = units.iter().zip(&classes).map(|row| Some(profile(row))).collect();
     let ids: UInt64Array = units
         .iter()
         .map(|unit| match unit {
             RowOwner::Person(person) => Some((*person ^ (*person >> 64)) as u64),
-            RowOwner::Unowned | RowOwner::Strange => None,
+            RowOwner::Unowned | RowOwner::Malformed => None,
         })
         .collect();
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();

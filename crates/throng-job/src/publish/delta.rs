@@ -21,7 +21,7 @@ use super::orphans::{LIFETIME, remove_all};
 use super::probe::check_conditional_puts;
 use super::remote::{CONCURRENT_COPIES, CommitFailure, RemoteSite};
 use super::{
-    Documents, Finish, METRICS, REPORT, StandingRelease, already_there, json, lost, not_ours, without_attempt, writing,
+    Documents, ExistingRelease, Finish, METRICS, REPORT, already_there, json, lost, not_ours, without_attempt, writing,
 };
 use crate::delta::entry::release_entry;
 use crate::delta::{DeltaSnapshot, LOG, entry_name, is_of_throng, run_id_of};
@@ -105,13 +105,13 @@ impl DeltaSite {
     }
 
     /// Returns the release that is replaced, and the number of earlier ones that stay readable.
-    pub(super) fn before(&self) -> (StandingRelease, u64) {
-        let standing = match (&self.replaced, &self.replaced_run) {
-            (None, _) => StandingRelease::Nothing,
-            (Some(_), Some(run_id)) => StandingRelease::OfRun(run_id.clone()),
-            (Some(_), None) => StandingRelease::OfOthers,
+    pub(super) fn before(&self) -> (ExistingRelease, u64) {
+        let existing = match (&self.replaced, &self.replaced_run) {
+            (None, _) => ExistingRelease::Nothing,
+            (Some(_), Some(run_id)) => ExistingRelease::OfRun(run_id.clone()),
+            (Some(_), None) => ExistingRelease::OfOthers,
         };
-        (standing, self.earlier_releases)
+        (existing, self.earlier_releases)
     }
 
     pub(super) fn place(&self) -> Result<StorePath, JobError> {

@@ -34,13 +34,13 @@
 
 mod delta;
 pub(crate) mod delta_files;
+mod existing;
 #[cfg(test)]
 mod failing_store;
 mod local;
 pub(crate) mod orphans;
 mod probe;
 mod remote;
-mod standing;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use throng_policy::{Commit, Mode, OutputFormat, Policy};
@@ -53,9 +53,9 @@ use crate::readback::ReadBack;
 use crate::store_path::StorePath;
 
 use delta::DeltaSite;
+pub(crate) use existing::complete_existing;
 use local::LocalSite;
 use remote::RemoteSite;
-pub(crate) use standing::complete_standing;
 
 /// Path of the sidecar below the output location.
 pub(crate) const METRICS: &str = "_throng/metrics.json";
@@ -105,7 +105,7 @@ pub(crate) struct Staged {
 
 /// The release that precedes a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StandingRelease {
+pub(crate) enum ExistingRelease {
     /// There is no release.
     Nothing,
     /// The release of this run.
@@ -180,7 +180,7 @@ impl Staged {
 
     /// Returns the release that a version of a table replaces, and the number of earlier ones that stay readable; `None` where the
     /// release is no table.
-    pub(crate) fn table_before(&self) -> Option<(StandingRelease, u64)> {
+    pub(crate) fn table_before(&self) -> Option<(ExistingRelease, u64)> {
         match &self.site {
             Site::Delta(site) => Some(site.before()),
             Site::Local(_) | Site::Remote(_) => None,

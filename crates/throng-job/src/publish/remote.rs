@@ -132,7 +132,7 @@ impl RemoteSite {
         let error = match failure {
             CommitFailure::Unpublished(error) => {
                 remove_all(&self.output, added.iter().map(|file| self.output.child(&file.path).path)).await;
-                self.mark_what_stands().await;
+                self.restore_success_marker().await;
                 error
             }
             // A manifest that lists absent files would be worse than files that no manifest lists: the next run that
@@ -216,18 +216,18 @@ impl RemoteSite {
         let mut last = None;
         for retry in 0..=RETRIES {
             let put = self.output.store.put_opts(&path, payload.clone(), options.clone()).await;
-            let standing = match (&put, self.how) {
+            let existing = match (&put, self.how) {
                 (Ok(_), Commit::Conditional) => return Ok(()),
                 _ => run_id_at(&self.output.child(name), run_id_of).await,
             };
-            match (standing, put) {
+            match (existing, put) {
                 (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
                 // Without conditional puts, another run may have written last.
                 (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
                     return Err(CommitFailure::Unknown(lost(&self.output)));
                 }
                 (_, Ok(_)) => return Ok(()),
-                (Ok(standing), Err(_)) if standing.is_some() && standing.as_deref() != self.replaced_run() => {
+                (Ok(existing), Err(_)) if existing.is_some() && existing.as_deref() != self.replaced_run() => {
                     let lost = lost(&self.output);
                     return Err(match self.how {
                         Commit::Conditional => CommitFailure::Unpublished(lost),
@@ -311,7 +311,7 @@ impl RemoteSite {
 
     /// Restores `_SUCCESS` after a failed commit, if the current release is complete and alone. A concurrent run that
     /// won the race marks its own release.
-    async fn mark_what_stands(&self) {
+    async fn restore_success_marker(&self) {
         if self.replaced.is_none() {
             return;
         }

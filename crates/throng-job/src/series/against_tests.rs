@@ -6,7 +6,7 @@ use throng_core::look_alikes::LookAlikeRule;
 use throng_core::verify::{SensitivePromise, SensitiveReading};
 
 use super::*;
-use crate::memory::LEAST_MEMORY_LIMIT;
+use crate::memory::MIN_MEMORY_LIMIT;
 
 /// A row: class, other columns, and the value of the sensitive column.
 type Row = (u128, u128, u64);
@@ -142,6 +142,6 @@ fn what_is_found_does_not_depend_on_buckets() {
 fn a_class_that_does_not_fit_is_counted_piece_by_piece() {
     let row = (ReleaseKey::PUBLIC.hash(1), ReleaseKey::PUBLIC.hash(2), 3);
     let releases = [vec![row; 1_500_000], vec![row; 1_499_999]];
-    let found = on_disk(&releases, &promise(2, 1), BUCKETS, Some(LEAST_MEMORY_LIMIT));
+    let found = on_disk(&releases, &promise(2, 1), BUCKETS, Some(MIN_MEMORY_LIMIT));
     assert_eq!((found.stayed, found.left, found.rows_below_k), (1_499_999, 1, 1));
 }

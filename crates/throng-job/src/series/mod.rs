@@ -29,7 +29,7 @@ mod verify_ledger;
 use crate::error::JobError;
 
 pub use against::{SeriesComparison, verify_against};
-pub(crate) use run::{run_series, standing_release};
+pub(crate) use run::{existing_release, run_series};
 pub use verify_ledger::{SeriesFindings, verify_ledger};
 
 fn kernel(source: datafusion::arrow::error::ArrowError) -> JobError {

@@ -18,13 +18,13 @@ use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{
-    BoundJob, JobOptions, PublishedRelease, bind, check_apart, check_distributable, release_facts, run_facts,
+    BoundJob, JobOptions, PublishedRelease, bind, check_distributable, check_no_overlap, release_facts, run_facts,
 };
 use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::Stage;
-use crate::publish::{InputIdentity, Staged, StandingRelease};
+use crate::publish::{ExistingRelease, InputIdentity, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::session::session;
@@ -82,7 +82,7 @@ pub(super) async fn run_with_key(
         let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
         for location in &policy.input.locations {
             let location = delta_table(location).unwrap_or(location);
-            check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
+            check_no_overlap(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
         // The staging records the current release, and is committed only if that is still the current one. So the ledger
@@ -91,18 +91,18 @@ pub(super) async fn run_with_key(
         let run = run_facts(policy, run_id)?;
         let night = async {
             // The entry of a table is its commit, and its manifest may be older.
-            let (standing, earlier) = match staged.table_before() {
-                Some((standing, earlier)) => (standing, Some(earlier)),
-                None => match standing_release(&output).await? {
-                    Some(release) => (StandingRelease::OfRun(release.run_id), None),
-                    None => (StandingRelease::Nothing, None),
+            let (existing, earlier) = match staged.table_before() {
+                Some((existing, earlier)) => (existing, Some(earlier)),
+                None => match existing_release(&output).await? {
+                    Some(release) => (ExistingRelease::OfRun(release.run_id), None),
+                    None => (ExistingRelease::Nothing, None),
                 },
             };
-            let ledger = match &standing {
+            let ledger = match &existing {
                 _ if is_rebase => None,
-                StandingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
-                StandingRelease::OfOthers => return Err(of_others(&output)),
-                StandingRelease::Nothing => {
+                ExistingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
+                ExistingRelease::OfOthers => return Err(of_others(&output)),
+                ExistingRelease::Nothing => {
                     place.check_unused(&output).await?;
                     None
                 }
@@ -111,9 +111,9 @@ pub(super) async fn run_with_key(
                 check_remembered(&output, earlier, ledger.header.releases.min(settings.remember))?;
             }
             let night = stage(policy, settings, options, cluster, &place, ledger, &staged, &run).await?;
-            let replaced = match standing {
-                StandingRelease::OfRun(run_id) => Some(run_id),
-                StandingRelease::Nothing | StandingRelease::OfOthers => None,
+            let replaced = match existing {
+                ExistingRelease::OfRun(run_id) => Some(run_id),
+                ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
             };
             Ok((replaced, night))
         };
@@ -167,7 +167,7 @@ pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Resul
 }
 
 /// Returns the manifest of the current release.
-pub(crate) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
+pub(crate) async fn existing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
     let place = output.child(MANIFEST);
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     match place.store.get(&place.path).await {

@@ -25,7 +25,7 @@ const LENGTH_BYTES: usize = 8;
 /// Number of the directory. No file has that many sections.
 const DIRECTORY: u64 = u64::MAX;
 /// Maximum size of a directory: enough for more sections than any ledger has.
-const MOST_DIRECTORY_BYTES: u64 = 64 << 20;
+const MAX_DIRECTORY_BYTES: u64 = 64 << 20;
 
 /// Location of a section in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ impl SealedFile {
         let end = file.seek(SeekFrom::End(0)).ok()?.checked_sub(LENGTH_BYTES as u64)?;
         let mut length = [0; LENGTH_BYTES];
         file.seek(SeekFrom::Start(end)).and_then(|_| file.read_exact(&mut length)).ok()?;
-        let length = u64::from_le_bytes(length).min(MOST_DIRECTORY_BYTES);
+        let length = u64::from_le_bytes(length).min(MAX_DIRECTORY_BYTES);
         let opened = Self { file, key };
         let directory = opened.unsealed(DIRECTORY, end.checked_sub(length)?, length)?;
         Some((opened, directory))

@@ -230,7 +230,7 @@ async fn releases_do_not_depend_on_the_memory_limit() {
     };
     let unlimited = nights(None).await;
     assert!(unlimited[0] != unlimited[1] && unlimited[1] != unlimited[2], "nights differ");
-    for limit in [crate::memory::LEAST_MEMORY_LIMIT, 512 << 20] {
+    for limit in [crate::memory::MIN_MEMORY_LIMIT, 512 << 20] {
         assert_eq!(nights(Some(limit)).await, unlimited, "{limit}");
     }
 }
@@ -280,12 +280,12 @@ async fn newcomers_that_do_not_fit_into_memory_are_refused_with_the_limit_that_w
     town.night().await.unwrap();
     town.come(150_000);
     let before = fs::read(town.path("out/_throng/manifest.json")).unwrap();
-    let error = town.night_within(Some(crate::memory::LEAST_MEMORY_LIMIT)).await.unwrap_err();
+    let error = town.night_within(Some(crate::memory::MIN_MEMORY_LIMIT)).await.unwrap_err();
     assert_eq!(error.kind(), Kind::BadPolicy, "{error}");
     assert_eq!(fs::read(town.path("out/_throng/manifest.json")).unwrap(), before, "the release stands");
     let text = error.to_string();
     let least: u64 = text.rsplit_once(' ').unwrap().1.trim_end_matches("MiB").parse().unwrap();
-    assert!(text.contains("--memory-limit") && least << 20 > crate::memory::LEAST_MEMORY_LIMIT, "{text}");
+    assert!(text.contains("--memory-limit") && least << 20 > crate::memory::MIN_MEMORY_LIMIT, "{text}");
     town.night_within(Some(least << 20)).await.unwrap();
 }
 

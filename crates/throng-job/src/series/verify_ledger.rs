@@ -26,7 +26,7 @@ use super::kernel;
 use super::ledger::{LedgerPart, part_of};
 use super::place::{LedgerPlace, ledger_key};
 use super::rows::{code_columns, code_fields, codes, codes_of, counted_columns, fingerprints};
-use super::run::{of_others, series_digest, standing_release};
+use super::run::{existing_release, of_others, series_digest};
 
 /// What a ledger states about the current release, and whether it is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) async fn verify_with_key(
     let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
     let session = session(options)?;
     let (run_id, input) = match policy.output.format {
-        OutputFormat::Parquet => standing_files(&session, &output).await?,
+        OutputFormat::Parquet => existing_files(&session, &output).await?,
         OutputFormat::Delta => latest_version(&session, &output, policy).await?,
     };
     let ledger = place.read(&run_id, &series_digest(policy, settings)?).await?;
@@ -146,8 +146,8 @@ impl SeriesFindings {
 }
 
 /// Returns the files of the current release, and the run that made it.
-async fn standing_files(session: &SessionContext, output: &StorePath) -> Result<(String, Arc<dyn JobInput>), JobError> {
-    let Some(manifest) = standing_release(output).await? else { return Err(nothing(output)) };
+async fn existing_files(session: &SessionContext, output: &StorePath) -> Result<(String, Arc<dyn JobInput>), JobError> {
+    let Some(manifest) = existing_release(output).await? else { return Err(nothing(output)) };
     let input = FileInput::of_release(session, listed_files(output, &manifest).await?).await?;
     Ok((manifest.run_id, Arc::new(input)))
 }

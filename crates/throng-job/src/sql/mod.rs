@@ -44,7 +44,7 @@ const SORT_SHARE: usize = 8;
 
 /// Memory of the pool per row of a batch, and the minimum number of rows of a batch.
 const BATCH_SHARE: usize = 128 << 10;
-const LEAST_BATCH_ROWS: usize = 256;
+const MIN_BATCH_ROWS: usize = 256;
 
 /// A session that runs statements in sequence.
 ///
@@ -71,7 +71,7 @@ impl SqlSession {
             *reserved = share.min(*reserved);
             // A merging stream holds one batch of each spilled run.
             let batch_rows = pool_bytes(limit) as usize / threads.max(1) / BATCH_SHARE;
-            let batch_rows = batch_rows.clamp(LEAST_BATCH_ROWS, config.batch_size());
+            let batch_rows = batch_rows.clamp(MIN_BATCH_ROWS, config.batch_size());
             config = config.with_batch_size(batch_rows);
             runtime = runtime.with_memory_pool(Arc::new(sql_pool(limit)));
         }

@@ -26,7 +26,7 @@ fn split(text: &str, dialect: &dyn Dialect) -> (Vec<Vec<TokenWithSpan>>, Option<
     (pieces, failed.map(ParserError::from))
 }
 
-fn says_something(tokens: &[TokenWithSpan]) -> bool {
+fn is_nonempty(tokens: &[TokenWithSpan]) -> bool {
     tokens.iter().any(|token| !matches!(token.token, Token::Whitespace(_)))
 }
 
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, options: &SqlParserOptions) -> Vec<Result<Statem
         Ok(Statement { parsed: parsed.pop_front().ok_or_else(nothing)? })
     };
     let mut statements: Vec<Result<Statement, DataFusionError>> =
-        pieces.into_iter().filter(|tokens| says_something(tokens)).map(parse).collect();
+        pieces.into_iter().filter(|tokens| is_nonempty(tokens)).map(parse).collect();
     statements.extend(failed.map(|error| Err(error.into())));
     statements.into_iter().map(|statement| statement.map_err(|error| sorted(&error, Phase::Plan))).collect()
 }
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str, options: &SqlParserOptions) -> Vec<Result<Statem
 /// Whether entered text can be run: its last statement ends with a semicolon.
 pub fn is_complete(text: &str) -> bool {
     let (pieces, failed) = split(text, &GenericDialect {});
-    failed.is_none() && pieces.last().is_none_or(|rest| !says_something(rest))
+    failed.is_none() && pieces.last().is_none_or(|rest| !is_nonempty(rest))
 }
 
 #[cfg(test)]

@@ -26,13 +26,13 @@ use zstd::bulk::Compressor;
 use super::rle_bit_packing;
 
 /// Maximum size of a dictionary; larger chunks are left to the library.
-const MOST_DICTIONARY_BYTES: usize = 1 << 20;
+const MAX_DICTIONARY_BYTES: usize = 1 << 20;
 
 /// Number of rows per data page.
 const PAGE_ROWS: usize = 1 << 15;
 
 /// Maximum length of strings in the statistics of a chunk.
-const MOST_STATISTICS_BYTES: usize = 64;
+const MAX_STATISTICS_BYTES: usize = 64;
 
 /// An encoded column chunk.
 pub(super) struct StringChunk {
@@ -49,7 +49,7 @@ pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) ->
     };
     let Some(strings) = Strings::of(arrays) else { return Ok(None) };
     let dictionary = strings.dictionary_page();
-    if strings.entries.is_empty() || dictionary.len() > MOST_DICTIONARY_BYTES {
+    if strings.entries.is_empty() || dictionary.len() > MAX_DICTIONARY_BYTES {
         return Ok(None);
     }
     let mut pages = Pages::new(level)?;
@@ -128,7 +128,7 @@ impl<'a> Strings<'a> {
             if self.entries.len() > known {
                 self.plain_bytes += string.len() + 4;
             }
-            if self.plain_bytes > MOST_DICTIONARY_BYTES {
+            if self.plain_bytes > MAX_DICTIONARY_BYTES {
                 return None;
             }
         }
@@ -148,7 +148,7 @@ impl<'a> Strings<'a> {
     fn statistics(&self) -> Statistics {
         let bound = |entry: Option<&&str>| entry.map(|entry| ByteArray::from(entry.as_bytes().to_vec()));
         let (least, greatest) = (self.entries.iter().min(), self.entries.iter().max());
-        let is_short = [least, greatest].iter().flatten().all(|entry| entry.len() <= MOST_STATISTICS_BYTES);
+        let is_short = [least, greatest].iter().flatten().all(|entry| entry.len() <= MAX_STATISTICS_BYTES);
         let (least, greatest) = if is_short { (bound(least), bound(greatest)) } else { (None, None) };
         let nulls = (self.is_valid.len() - self.numbers.len()) as u64;
         Statistics::ByteArray(ValueStatistics::new(least, greatest, None, Some(nulls), false))

@@ -12,7 +12,7 @@ use crate::extent::code_number;
 use crate::table::TracedRow;
 
 /// Minimum number of pairs of rows for a guess.
-const LEAST_PAIRS: usize = 100;
+const MIN_PAIRS: usize = 100;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     let (original, release) = (intruder.input.original, intruder.input.release);
@@ -21,7 +21,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
         release.traced.iter().filter_map(|row| Some((row, *known.get(&row.content)?))).collect();
     rows.sort_unstable_by_key(|(released, _)| (released.group, released.position));
     let pairs: Vec<_> = rows.windows(2).filter(|pair| pair[0].0.group == pair[1].0.group).collect();
-    if pairs.len() < LEAST_PAIRS {
+    if pairs.len() < MIN_PAIRS {
         return Err("too few rows can be found in both tables by their unchanged values");
     }
     // Possible sort keys: the position in the original, or a hidden value.
@@ -41,7 +41,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     let share = |guess: &[bool]| guess.iter().filter(|right| **right).count() as f64 / guess.len().max(1) as f64;
     let best = guesses
         .into_iter()
-        .filter(|(_, guess)| guess.len() >= LEAST_PAIRS)
+        .filter(|(_, guess)| guess.len() >= MIN_PAIRS)
         .max_by(|a, b| (share(&a.1) - 0.5).abs().total_cmp(&(share(&b.1) - 0.5).abs()));
     let Some((what, guess)) = best else { return Err("too few rows differ in what their order could follow") };
     let is_ascending = share(&guess) >= 0.5;

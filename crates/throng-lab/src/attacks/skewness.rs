@@ -13,7 +13,7 @@ use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::chance;
 
 /// Minimum number of targets with a value.
-const LEAST_TARGETS: usize = 5;
+const MIN_TARGETS: usize = 5;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     intruder.for_each_column(|column| {
@@ -27,7 +27,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
             by_value.entry(value).or_default().push(success);
         }
         let mut values: Vec<(u32, Vec<Success>)> =
-            by_value.into_iter().filter(|(_, people)| people.len() >= LEAST_TARGETS).collect();
+            by_value.into_iter().filter(|(_, people)| people.len() >= MIN_TARGETS).collect();
         values.sort_unstable_by_key(|(value, _)| *value);
         let mean =
             |people: &[Success], of: fn(&Success) -> f64| people.iter().map(of).sum::<f64>() / people.len() as f64;

@@ -6,7 +6,7 @@ use super::Example;
 const DEPTH: usize = 7;
 
 /// Rows that each side of a split must have at least.
-const LEAST_ROWS: f64 = 25.0;
+const MIN_ROWS: f64 = 25.0;
 
 /// Thresholds that are tried for one feature.
 const THRESHOLDS: usize = 16;
@@ -81,7 +81,7 @@ fn grow(growth: &Growth<'_>, members: &[usize], depth: usize) -> DecisionTree {
     members.iter().for_each(|at| totals[growth.examples[*at].label as usize] += growth.examples[*at].weight);
     let weight: f64 = totals.iter().sum();
     let leaf = || DecisionTree::Leaf(totals.iter().map(|total| total / weight.max(f64::MIN_POSITIVE)).collect());
-    if depth == 0 || weight < 2.0 * LEAST_ROWS {
+    if depth == 0 || weight < 2.0 * MIN_ROWS {
         return leaf();
     }
     let purity = |counts: &[f64], weight: f64| counts.iter().map(|count| count * count).sum::<f64>() / weight;
@@ -100,7 +100,7 @@ fn grow(growth: &Growth<'_>, members: &[usize], depth: usize) -> DecisionTree {
         for (slot, threshold) in thresholds.iter().enumerate() {
             left.iter_mut().zip(&below[slot * growth.labels..]).for_each(|(sum, count)| *sum += count);
             let rows: f64 = left.iter().sum();
-            if rows < LEAST_ROWS || weight - rows < LEAST_ROWS {
+            if rows < MIN_ROWS || weight - rows < MIN_ROWS {
                 continue;
             }
             let right: Vec<f64> = totals.iter().zip(&left).map(|(total, left)| total - left).collect();

@@ -16,7 +16,7 @@ use arrow::datatypes::{DataType, Field};
 use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
 
-use names::{NameHint, said};
+use names::{NameHint, hint_of_name};
 use role::{Guess, GuessedRole, guess, names_a_person};
 
 /// A draft of a policy for one table.
@@ -37,7 +37,7 @@ struct DraftColumn {
 }
 
 /// Number of columns of dates or times that are compared with each other.
-const MOST_DAYS: usize = 10;
+const MAX_DAYS: usize = 10;
 
 impl PolicyDraft {
     /// Guesses the role of each column from its name, type and profile. Names must be unique.
@@ -62,7 +62,7 @@ impl PolicyDraft {
             column.guess.role == GuessedRole::Quasi
                 && matches!(column.profile.kind(), ValueKind::Date | ValueKind::Timestamp)
         };
-        let days: Vec<&DraftColumn> = self.columns.iter().filter(is_day).take(MOST_DAYS).collect();
+        let days: Vec<&DraftColumn> = self.columns.iter().filter(is_day).take(MAX_DAYS).collect();
         let pairs =
             days.iter().enumerate().flat_map(|(at, later)| days[..at].iter().map(move |earlier| (earlier, later)));
         pairs.map(|(earlier, later)| (earlier.name.clone(), later.name.clone())).collect()
@@ -99,7 +99,7 @@ impl PolicyDraft {
 
 /// Returns whether the name of a column says that its values are people, or refer to them.
 pub fn may_identify_people(name: &str) -> bool {
-    names_a_person(name) || matches!(said(name), Some((NameHint::Reference, _)))
+    names_a_person(name) || matches!(hint_of_name(name), Some((NameHint::Reference, _)))
 }
 
 /// Returns the share of a column in the risk, if it is a quasi-identifier.

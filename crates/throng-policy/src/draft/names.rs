@@ -246,7 +246,7 @@ const PRIVATE: &[&str] = &[
 ];
 
 /// Returns the meaning of a column name, with the word that carries it; `None` when no word or two contradicting words are known.
-pub(super) fn said(name: &str) -> Option<(NameHint, &'static str)> {
+pub(super) fn hint_of_name(name: &str) -> Option<(NameHint, &'static str)> {
     let words = words(name);
     let find = |list: &'static [&'static str]| list.iter().copied().find(|word| words.iter().any(|own| own == word));
     if let Some(word) = find(PERSON) {
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn names_are_read_word_by_word() {
-        let kind = |name: &str| said(name).map(|(said, _)| said);
+        let kind = |name: &str| hint_of_name(name).map(|(hint, _)| hint);
         for name in ["SSN", "customer_email", "homePhone", "first_name", "lastName", "IP"] {
             assert_eq!(kind(name), Some(NameHint::Person), "{name}");
         }

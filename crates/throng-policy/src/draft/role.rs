@@ -7,7 +7,7 @@ use arrow::datatypes::DataType;
 use throng_core::list_texts::list_field;
 use throng_core::profile::{Profile, TextShape, ValueKind};
 
-use super::names::{NameHint, said};
+use super::names::{NameHint, hint_of_name};
 use crate::declared_type::{DeclaredType, describe_type};
 
 /// The likely role of a column.
@@ -89,7 +89,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &DataType) -> Gues
         return sure(GuessedRole::Identifier, format!("its values look like {looks}"));
     }
     let counted = counted(profile);
-    match said(name) {
+    match hint_of_name(name) {
         Some((NameHint::Person, word)) => {
             sure(GuessedRole::Identifier, format!("`{word}` in its name says that it names a person"))
         }
@@ -132,7 +132,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &DataType) -> Gues
 /// Returns the likely role of a column of lists, whose elements can be counted but not generalized.
 fn list(name: &str) -> Guess {
     let why = "a list can't be generalized; if it is sensitive, p counts the elements of a class";
-    match said(name) {
+    match hint_of_name(name) {
         Some((NameHint::Private, word)) => question(
             GuessedRole::Sensitive,
             format!("`{word}` in its name is a thing that people keep private, and {why}"),

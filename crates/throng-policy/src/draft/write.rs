@@ -39,7 +39,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
     // Columns of equal share are ordered by their distinct values.
     quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
     section("Identifiers: left out of the release.", of(GuessedRole::Identifier, false), columns, risk, &mut text);
-    let title = match risk.is_none_or(tells_columns_apart) {
+    let title = match risk.is_none_or(distinguishes_columns) {
         true => "Quasi-identifiers: generalized. Those that single people out most come first.",
         false => "Quasi-identifiers: generalized. Those with most values come first.",
     };
@@ -67,7 +67,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
 const MANY_QUASI: usize = 10;
 
 /// Whether the risk falls when some column is not known. Where the others single out every row anyway, it does not.
-fn tells_columns_apart(risk: &Risk) -> bool {
+fn distinguishes_columns(risk: &Risk) -> bool {
     risk.columns.iter().any(|column| column.share >= 0.005)
 }
 
@@ -92,7 +92,7 @@ fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut Stri
             ),
             text,
         );
-        if !tells_columns_apart(risk) && names.len() > 1 {
+        if !distinguishes_columns(risk) && names.len() > 1 {
             comment(
                 "Without any one of these columns that is nearly the same: the others single rows out as well.",
                 text,
@@ -210,7 +210,7 @@ fn write_column(column: &DraftColumn, all: &[DraftColumn], risk: Option<&Risk>, 
     let _ = writeln!(text, "\n[columns.{}]", toml_quoted(&column.name));
     let guess = &column.guess;
     comment(&format!("{}: {}.", if guess.is_question { "Unclear" } else { "Why" }, guess.why), text);
-    let share = share_of(risk.filter(|risk| tells_columns_apart(risk)), &column.name);
+    let share = share_of(risk.filter(|risk| distinguishes_columns(risk)), &column.name);
     comment(&facts(&column.profile, share), text);
     if let Some(earlier) = &column.same_days_as {
         comment(&format!("It has the day of {} in every row: leave one of the two out.", plain(earlier)), text);

@@ -19,7 +19,7 @@ pub struct Bin {
 const SIZE_STEPS: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 5.0];
 
 /// Maximum number of bins.
-const MOST_VALUES: u64 = 16;
+const MAX_VALUES: u64 = 16;
 
 /// Bins class sizes. Bins start at 1, 1.5, 2, 3 and 5 times k, and at 10, 100, ... times these.
 pub(super) fn size_bins(sizes: impl Iterator<Item = (u64, u64)>, k: u64) -> Vec<Bin> {
@@ -48,7 +48,7 @@ pub(super) fn size_bins(sizes: impl Iterator<Item = (u64, u64)>, k: u64) -> Vec<
 pub(super) fn value_bins(counts: impl Iterator<Item = (u64, (u64, u64))> + Clone) -> Vec<Bin> {
     let ends = counts.clone().map(|(values, _)| (values, values)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let Some((least, most)) = ends else { return Vec::new() };
-    let width = (most - least + 1).div_ceil(MOST_VALUES);
+    let width = (most - least + 1).div_ceil(MAX_VALUES);
     let mut bins: Vec<Bin> = Vec::new();
     for (values, (classes, rows)) in counts {
         let from = least + (values - least) / width * width;

@@ -41,7 +41,7 @@ pub const SHAPES: [&str; 5] = [
 ];
 
 /// Minimum upper end of the axis of the cost.
-const LEAST_COST: f64 = 0.001;
+const MIN_COST: f64 = 0.001;
 
 const TOP: f64 = 14.0;
 const HEIGHT: f64 = 260.0;
@@ -55,7 +55,7 @@ const RISKS: [f64; 11] = [1.0, 0.5, 0.333_333, 0.2, 0.1, 0.05, 0.033_333, 0.02, 
 
 /// Draws policies by cost and, on a logarithmic scale, by risk.
 pub fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
-    let most = drawn.points.iter().map(|point| point.cost).chain(drawn.budget).fold(LEAST_COST, f64::max);
+    let most = drawn.points.iter().map(|point| point.cost).chain(drawn.budget).fold(MIN_COST, f64::max);
     let step = nice(most / 4.0);
     let widest = (most / step).ceil().max(1.0) * step;
     let risks = || drawn.points.iter().map(|point| point.risk);

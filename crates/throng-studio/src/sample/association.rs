@@ -13,7 +13,7 @@ use crate::answer::AssociatedPair;
 const BINS: usize = 8;
 
 /// Number of quasi-identifiers and of sensitive columns that are compared.
-const MOST_COLUMNS: (usize, usize) = (6, 2);
+const MAX_COLUMNS: (usize, usize) = (6, 2);
 
 /// Counts of rows by the bins of two columns.
 type Contingency = [[f64; BINS]; BINS];
@@ -26,8 +26,8 @@ pub(super) fn pairs(table: &Table, recoding: &Recoding) -> Vec<AssociatedPair> {
     let is_ranged = |column: &usize| {
         (0..recoding.columns()[*column].len() as u32).all(|label| !recoding.stands_for(*column, label).is_empty())
     };
-    let quasi: Vec<usize> = (0..table.quasi().len()).filter(is_ranged).take(MOST_COLUMNS.0).collect();
-    let sensitive: Vec<usize> = (0..table.sensitive().len().min(MOST_COLUMNS.1)).collect();
+    let quasi: Vec<usize> = (0..table.quasi().len()).filter(is_ranged).take(MAX_COLUMNS.0).collect();
+    let sensitive: Vec<usize> = (0..table.sensitive().len().min(MAX_COLUMNS.1)).collect();
     let columns = quasi.len() + sensitive.len();
     let released: Vec<u64> = (0..table.group_count() as u32)
         .map(|group| recoding.shares(group).iter().map(|share| u64::from(share.rows)).sum())

@@ -20,7 +20,7 @@ const KINDS: [(&str, &str, &str); 5] = [
 
 /// Maximum number of lines of a tree that can be arranged on the page, and of groups of a level that are drawn
 /// individually.
-const MOST_DRAWN: (usize, usize) = (400, 160);
+const MAX_DRAWN: (usize, usize) = (400, 160);
 
 /// Width of the drawing of a hierarchy, height of a level, and space between two levels.
 const DRAWING: (f64, f64, f64) = (560.0, 18.0, 4.0);
@@ -77,7 +77,7 @@ fn arranged(dialog: &BuilderDialog, shows_values: bool) -> Markup {
     let lines = lines(&dialog.text).unwrap_or_default();
     html! {
         @if shows_values { (button(&json!({ "do": "values" }), "Begin with the values of the column", "", true)) }
-        @if !lines.is_empty() && lines.len() <= MOST_DRAWN.0 {
+        @if !lines.is_empty() && lines.len() <= MAX_DRAWN.0 {
             fieldset class="arrange" {
                 legend { "Arrange it" }
                 p class="soft" id="arrange-words" { "Drag a line onto another, or press the one and then the other." }
@@ -127,7 +127,7 @@ fn drawn(preview: &HierarchyPreview) -> Markup {
             }
             @for (row, groups) in levels.enumerate() {
                 @let y = row as f64 * (height + space);
-                @if groups.len() > MOST_DRAWN.1 {
+                @if groups.len() > MAX_DRAWN.1 {
                     rect class="many" x="0" y=(y) width=(width) height=(height) {}
                 } @else {
                     @let ends = groups.iter().scan(0, |sum, values| { *sum += values; Some((*sum - values, *values)) });

@@ -10,7 +10,7 @@ use crate::answer::{ClassShape, LiveAnswer, ReleaseShapes};
 use crate::project::Project;
 
 /// Number of pairs that are drawn.
-const MOST_PAIRS: usize = 8;
+const MAX_PAIRS: usize = 8;
 
 /// Renders the details.
 pub(super) fn detail(project: &Project) -> Markup {
@@ -68,7 +68,7 @@ fn pairs(answer: &LiveAnswer, shapes: &ReleaseShapes) -> Markup {
     let drawn: Vec<PairedBar> = shapes
         .pairs
         .iter()
-        .take(MOST_PAIRS)
+        .take(MAX_PAIRS)
         .map(|pair| PairedBar {
             label: format!("{} and {}", pair.columns.0, pair.columns.1),
             value: format!("{:.2} → {:.2}", pair.before, pair.after),

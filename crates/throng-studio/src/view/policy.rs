@@ -8,7 +8,7 @@ use super::button;
 use crate::project::Project;
 
 /// Number of problems that are listed.
-const MOST_PROBLEMS: usize = 12;
+const MAX_PROBLEMS: usize = 12;
 
 /// Renders the text of the policy.
 pub(super) fn policy(project: &Project) -> Markup {
@@ -25,7 +25,7 @@ pub(super) fn policy(project: &Project) -> Markup {
             @if !problems.is_empty() {
                 h3 { (counted(problems.len() as u64, "line needs attention", "lines need attention")) }
                 ul class="problems" {
-                    @for problem in problems.iter().take(MOST_PROBLEMS) {
+                    @for problem in problems.iter().take(MAX_PROBLEMS) {
                         li {
                             @match problem.line {
                                 Some(line) => { button type="button" class="quiet" data-line=(line) { "line " (line) } " " }
@@ -34,7 +34,7 @@ pub(super) fn policy(project: &Project) -> Markup {
                             (shortened(&problem.text))
                         }
                     }
-                    @if problems.len() > MOST_PROBLEMS { li { "and " (problems.len() - MOST_PROBLEMS) " more" } }
+                    @if problems.len() > MAX_PROBLEMS { li { "and " (problems.len() - MAX_PROBLEMS) " more" } }
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 /// Maximum size of a request head.
-const MOST_HEAD: usize = 1 << 16;
+const MAX_HEAD: usize = 1 << 16;
 
 /// A received request.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Message {
             if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
                 break end;
             }
-            if count == 0 || bytes.len() > MOST_HEAD {
+            if count == 0 || bytes.len() > MAX_HEAD {
                 return Err(io::ErrorKind::InvalidData.into());
             }
         };

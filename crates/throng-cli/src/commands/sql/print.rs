@@ -96,7 +96,7 @@ impl Printer {
             }
         }
         // A result without rows still has a header.
-        let table = apart(move || format_table(&schema, &batches)).await??;
+        let table = run_blocking(move || format_table(&schema, &batches)).await??;
         write(table.into_bytes()).await?;
         if more {
             eprint_line(&format!("only the first {count} rows are shown; --max-rows N shows more, --format csv all"));
@@ -157,7 +157,7 @@ fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 
 /// Writes to stdout, which blocks if the reader is slow.
 async fn write(bytes: Vec<u8>) -> Result<(), PrintError> {
-    let written = apart(move || {
+    let written = run_blocking(move || {
         let mut out = std::io::stdout().lock();
         out.write_all(&bytes).and_then(|()| out.flush())
     });
@@ -168,7 +168,7 @@ async fn write(bytes: Vec<u8>) -> Result<(), PrintError> {
 }
 
 /// Runs long work on a separate thread, so that a signal is noticed meanwhile.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, PrintError> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, PrintError> {
     let failed = |_| JobError::new(Kind::Internal, "a result could not be written; please report it").into();
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }

@@ -56,15 +56,15 @@ const PATIENCE: u32 = 8;
 /// Budget per cycle, in cells times rounds. A round takes far longer than everything else, so large tables get none.
 const CELL_ROUNDS: u64 = 1 << 17;
 
-/// Longer searches anneal after the default number of rounds, in cycles of at most [`MOST_ANNEALING`] rounds. Fewer rounds
-/// than [`LEAST_ANNEALING`] are too few to cool.
-const LEAST_ANNEALING: u32 = 64;
-const MOST_ANNEALING: u32 = 15 * DEFAULT_ROUNDS;
+/// Longer searches anneal after the default number of rounds, in cycles of at most [`MAX_ANNEALING`] rounds. Fewer rounds
+/// than [`MIN_ANNEALING`] are too few to cool.
+const MIN_ANNEALING: u32 = 64;
+const MAX_ANNEALING: u32 = 15 * DEFAULT_ROUNDS;
 
 /// Units times proposals of an annealing round, and the range of proposals per unit.
 const ANNEALING_PROPOSALS: u64 = 1 << 17;
-const LEAST_PER_UNIT: u64 = 16;
-const MOST_PER_UNIT: u64 = 96;
+const MIN_PER_UNIT: u64 = 16;
+const MAX_PER_UNIT: u64 = 96;
 
 /// Temperatures of a cycle, in units of the mean errors of a unit.
 const FIRST_HEAT: f64 = 0.8;
@@ -134,7 +134,7 @@ pub fn classes(
         if !may_continue {
             break;
         }
-        if rounds >= DEFAULT_ROUNDS + LEAST_ANNEALING && round >= DEFAULT_ROUNDS {
+        if rounds >= DEFAULT_ROUNDS + MIN_ANNEALING && round >= DEFAULT_ROUNDS {
             let cycle = annealing.get_or_insert_with(|| Annealing::new(&units, &grouping, rounds - round));
             grouping = cycle.round(&units, &rules, &grouping, round);
             if cycle.is_over()
@@ -168,7 +168,7 @@ struct Annealing {
 impl Annealing {
     fn new(units: &Units, before: &UnitLists, rounds: u32) -> Self {
         let errors = total_errors(units, before);
-        Self { before: before.clone(), errors, rounds: rounds.min(MOST_ANNEALING), done: 0 }
+        Self { before: before.clone(), errors, rounds: rounds.min(MAX_ANNEALING), done: 0 }
     }
 
     fn is_over(&self) -> bool {
@@ -187,7 +187,7 @@ impl Annealing {
         if self.errors <= 0.0 {
             return classes.clone();
         }
-        let proposals = (ANNEALING_PROPOSALS / units.len() as u64).clamp(LEAST_PER_UNIT, MOST_PER_UNIT) as u32;
+        let proposals = (ANNEALING_PROPOSALS / units.len() as u64).clamp(MIN_PER_UNIT, MAX_PER_UNIT) as u32;
         in_regions(units, rules, classes, round, |patch, draw| {
             anneal(patch, proposals, heat, draw);
             true

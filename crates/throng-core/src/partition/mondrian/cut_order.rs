@@ -15,7 +15,7 @@ use crate::table::Table;
 const SAMPLE: usize = 256;
 
 /// Number of categories of which all sets are tried; beyond it, the widest ones.
-const MOST_CATEGORIES: usize = 6;
+const MAX_CATEGORIES: usize = 6;
 
 /// What a cut from the common ancestor of a leaf to its children costs and saves.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(super) fn by_savings(cells: &[u32], table: &Table, least_rows: u64, spreads:
     let numbers: Vec<f64> = spreads.iter().filter(is_line).map(|spread| spread.width).collect();
     let categories = spreads.iter().filter(|spread| !is_line(spread));
     let categories: Vec<CategoryCut> =
-        categories.take(MOST_CATEGORIES).map(|spread| CategoryCut::of(cells, table, spread)).collect();
+        categories.take(MAX_CATEGORIES).map(|spread| CategoryCut::of(cells, table, spread)).collect();
     if spreads.len() < 2 || categories.is_empty() {
         return;
     }

@@ -10,7 +10,7 @@ use crate::store_path::StorePath;
 
 /// Writes `_SUCCESS` for the current release on a store, if it is missing and no other run is in progress. Documents that
 /// describe another release are removed. Never fails the job: readers of the manifest miss nothing.
-pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
+pub(crate) async fn complete_existing(output: &StorePath, manifest: &Manifest) {
     // On the local file system a release appears all at once.
     if output.local_path().is_some() {
         return;
