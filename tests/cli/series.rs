@@ -1,13 +1,14 @@
 //! `mode = "series"`: nights on the command line.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Sandbox, assert_contains, names};
-use crate::tables;
+use crate::{release_files, tables};
 
 /// A series over the first `rows` people of the table.
 fn sandbox(rows: usize) -> Sandbox {
@@ -59,7 +60,30 @@ fn releases_of_a_series_are_verified_together() {
     sandbox.throng(&["run", "plain.toml", "--output", "out/plain"]).done();
     let refused = sandbox.throng(&["verify", "out/plain", "--policy", "plain.toml", "--against", "night-1"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
-    assert!(refused.json()["against"][0]["rows_below_k"].as_u64().unwrap() > 0);
+    let found = refused.json()["against"][0].clone();
+    assert!(found["rows_below_k"].as_u64().unwrap() > 0);
+
+    // A column that only one of them has hides nothing, and a column of another type is not taken for other rows.
+    let earlier = release_files::read(&sandbox.path("night-1"));
+    let with = |name: &str, column: ArrayRef| {
+        let columns =
+            earlier.schema().fields().iter().map(|field| field.name().clone()).zip(earlier.columns().to_vec());
+        let columns: Vec<(String, ArrayRef)> = columns.filter(|(known, _)| known != name).collect();
+        let columns = columns.iter().map(|(name, column)| (name.as_str(), Arc::clone(column)));
+        tables::table(columns.chain([(name, column)]).collect())
+    };
+    let against = |table: &RecordBatch| {
+        tables::write_parquet(&sandbox.path("edited.parquet"), table);
+        sandbox.throng(&["verify", "out/plain", "--policy", "plain.toml", "--against", "edited.parquet"])
+    };
+    let rows = earlier.num_rows();
+    let wider = against(&with("note", Arc::new(Int64Array::from(vec![1; rows]))));
+    assert_eq!(wider.code, Some(4), "{wider:?}");
+    for figure in ["stayed", "moved", "left", "come", "rows_below_k", "rows_below_p"] {
+        assert_eq!(wider.json()["against"][0][figure], found[figure], "{figure}");
+    }
+    let retyped = against(&with("hours", tables::strings((0..rows).map(|_| "8"))));
+    assert_contains(&retyped.refused(4), &["column `hours`", "different types"]);
 }
 
 #[test]

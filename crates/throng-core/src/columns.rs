@@ -11,6 +11,9 @@ use crate::look_alikes::LookAlikeRule;
 /// Weight of a column for which the policy states none.
 pub const DEFAULT_WEIGHT: f64 = 1.0;
 
+/// Largest weight of a column. Sums of losses with such weights stay exact enough to be compared.
+pub const MAX_WEIGHT: f64 = 1e6;
+
 /// Name of a derived quasi-identifier that keeps rows of different blocks out of one class, and is not released. It comes
 /// after all others. See [`QuasiSpec::block`].
 pub const BLOCK_COLUMN: &str = "__throng_block";

@@ -186,15 +186,12 @@ impl Groups {
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, WAITING_GROUPS * (domains.width() + 2 * snapshot.spilled().len() + 1) * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
-        domains.forget_numbers();
-        Ok(Self {
-            domains,
-            parts,
-            part_of: Some(part_of),
-            count,
-            workspace: snapshot.workspace.clone(),
-            _reservation: reservation,
-        })
+        // Many groups of few cells are one part, which is like a table that is not cut.
+        let part_of = (parts.len() > 1).then_some(part_of);
+        if part_of.is_some() {
+            domains.forget_numbers();
+        }
+        Ok(Self { domains, parts, part_of, count, workspace: snapshot.workspace.clone(), _reservation: reservation })
     }
 
     /// Returns the number of parts.

@@ -168,15 +168,37 @@ async fn release_in_parts(
     batch_rows: usize,
     runtime: RuntimeEnv,
 ) -> RecordBatch {
+    let sizes = PartSizes { most_groups: 300, part_cells: 400, between_blocks: false };
+    release_with(sizes, rows, partitions, batch_rows, runtime).await
+}
+
+async fn release_with(
+    sizes: PartSizes,
+    rows: &RecordBatch,
+    partitions: usize,
+    batch_rows: usize,
+    runtime: RuntimeEnv,
+) -> RecordBatch {
     let context = context(partitions, batch_rows, runtime);
     let table = table(rows, partitions, batch_rows);
     let input = table.plan(&context.state()).await.unwrap().input().clone();
-    let sizes = PartSizes { most_groups: 300, part_cells: 400, between_blocks: false };
     let anonymizer = Anonymizer::clone(table.anonymizer()).with_part_sizes(sizes);
     let plan: Arc<dyn ExecutionPlan> = Arc::new(AnonymizeExec::new(Arc::new(anonymizer), input));
     let schema = plan.schema();
     let batches = collect(plan, context.task_ctx()).await.unwrap();
     concat_batches(&schema, &batches).unwrap()
+}
+
+/// Too many groups for a table that is not cut may have few enough cells for one part.
+#[tokio::test]
+async fn many_groups_of_few_cells_are_one_part() {
+    let rows = people(8_000);
+    let whole = release(&table(&rows, 1, 8_000), &context(1, 8192, unlimited())).await.unwrap();
+    let sizes = PartSizes { most_groups: 300, part_cells: 1 << 20, between_blocks: false };
+    for (partitions, batch_rows, memory) in [(1, 8_000, 64), (4, 500, 64), (2, 500, 8)] {
+        let found = release_with(sizes, &rows, partitions, batch_rows, limited(memory << 20)).await;
+        assert_eq!(found, whole, "{partitions} partitions, {memory} MiB");
+    }
 }
 
 /// Every block is a class, whether the table is cut between them or not.

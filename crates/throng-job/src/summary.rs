@@ -109,6 +109,7 @@ impl PublishedRelease {
             json["tables"] = sidecar.tables.iter().map(table).collect();
         }
         if let Some(bound) = sidecar.utility.lower_bound {
+            json["weighted_ncp"] = sidecar.utility.weighted_ncp.into();
             json["lower_bound"] = bound.into();
             json["gap"] = sidecar.utility.gap.into();
         }

@@ -81,11 +81,17 @@ pub async fn sweep(trials: Vec<Trial>, settings: SweepSettings, options: &JobOpt
     Ok(SweepReport::new(rows, attempts, settings.loss))
 }
 
+/// Returns the policy of one release: that of a series counts units by its ledger, which a release on its own has not.
+pub(crate) fn as_single_release(policy: Policy) -> Policy {
+    Policy { series: None, ..policy }
+}
+
 /// Evaluates policies that share a survey; `None` if there are no policies.
 pub(crate) async fn evaluate(
     trials: Vec<(usize, Policy)>,
     options: &JobOptions,
 ) -> Result<Option<SweepResult>, JobError> {
+    let trials: Vec<(usize, Policy)> = trials.into_iter().map(|(at, policy)| (at, as_single_release(policy))).collect();
     let Some((_, first)) = trials.first() else { return Ok(None) };
     let session = session(options)?;
     let BoundJob { input, table } = bind(first, &session, options).await?;
@@ -107,6 +113,7 @@ fn figures(tried: &Candidate) -> Figures {
     Figures {
         classes: risk.classes,
         ncp: tried.utility.ncp,
+        weighted_ncp: tried.utility.weighted_ncp,
         lower_bound: tried.utility.bound.map(|bound| bound.value),
         gap: tried.utility.gap(),
         count_errors: None,

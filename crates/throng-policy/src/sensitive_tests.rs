@@ -149,7 +149,10 @@ fn values_may_be_compared_by_a_hierarchy() {
 fn a_sensitive_column_has_a_weight_above_zero() {
     assert_eq!(accepted("weight = 2.5\n").weight, Some(2.5));
     assert_eq!(accepted("").weight, None);
-    assert_eq!(refused("weight = 0\n"), ["policy.toml:7:10: columns.a.weight: must be a number above 0"]);
+    assert_eq!(
+        refused("weight = 0\n"),
+        ["policy.toml:7:10: columns.a.weight: must be a number above 0 and at most 1000000"]
+    );
 }
 
 #[test]

@@ -67,3 +67,10 @@ fn questions_that_no_release_answers_are_refused() {
         assert!(message.contains(said), "{queries}: {message}");
     }
 }
+
+#[test]
+fn weights_have_a_limit_beyond_which_sums_would_overflow() {
+    let built = |weight: f64| Policy::builder().with_k(2).quasi("age", |age| age.with_weight(weight)).build();
+    assert!(built(1e6).is_ok());
+    assert!(built(5e307).unwrap_err().to_string().contains("columns.age.weight: must be at most 1000000"));
+}

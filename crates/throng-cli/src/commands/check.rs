@@ -86,7 +86,9 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
             _ => None,
         };
         let weights: Vec<String> = policy.columns.by_name.iter().filter_map(weight).collect();
-        lines.push(format!("weights, with those of [workload]: {}", weights.join(", ")));
+        if !weights.is_empty() {
+            lines.push(format!("weights, with those of [workload]: {}", weights.join(", ")));
+        }
     }
     for column in &checked.feasibility.columns {
         lines.push(format!(

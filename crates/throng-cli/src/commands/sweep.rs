@@ -119,6 +119,7 @@ pub fn json(swept: &SweepReport) -> Value {
                 trial["classes"] = found.classes.into();
                 trial["ncp"] = found.ncp.into();
                 if let Some(bound) = found.lower_bound {
+                    trial["weighted_ncp"] = found.weighted_ncp.into();
                     trial["lower_bound"] = bound.into();
                     trial["gap"] = found.gap.into();
                 }

@@ -33,10 +33,7 @@ const KNOWN_KEYS: [&str; 7] =
     ["ARROW:schema", "pandas", "avro.schema", "parquet.avro.schema", "writer.model.name", "writer.time.zone", "geo"];
 
 /// Prefixes of such keys.
-const KNOWN_PREFIXES: [&str; 5] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta.", "throng."];
-
-/// Keys of the metadata of a field that writers make from its type.
-const KNOWN_FIELD_KEYS: [&str; 3] = ["PARQUET:field_id", "ARROW:extension:name", "ARROW:extension:metadata"];
+const KNOWN_PREFIXES: [&str; 4] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta."];
 
 /// Beginning of the keys by which polars knows its own types again.
 const POLARS_TYPES: &str = "_PL_";
@@ -60,10 +57,12 @@ pub(super) async fn unknown_entries(file: &InputFile) -> Result<usize, JobError>
 
 /// Returns the number of entries of the metadata of a field, and of those inside, that no known writer makes.
 fn unknown_in(field: &Field) -> usize {
-    let is_known = |(key, value): &(&String, &String)| {
-        KNOWN_FIELD_KEYS.contains(&key.as_str())
-            || key.starts_with(POLARS_TYPES)
-            || is_field_role(field.name(), key, value)
+    // Writers make these from the type of the field: a number, the name of a type, and its parameters.
+    let is_known = |(key, value): &(&String, &String)| match key.as_str() {
+        "PARQUET:field_id" => value.parse::<i32>().is_ok(),
+        "ARROW:extension:name" => value.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter)),
+        "ARROW:extension:metadata" => value.is_empty() || serde_json::from_str::<serde_json::Value>(value).is_ok(),
+        _ => key.starts_with(POLARS_TYPES) || is_field_role(field.name(), key, value),
     };
     let inside: usize = match field.data_type() {
         DataType::Struct(fields) => fields.iter().map(|field| unknown_in(field)).sum(),

@@ -14,6 +14,7 @@ use super::read::{LabSource, read_original, read_release};
 use crate::error::{JobError, Kind};
 use crate::job::{BoundJob, JobOptions, bind, failure};
 use crate::session::session;
+use crate::sweep::as_single_release;
 
 /// Questions about the input of a sweep. They are drawn for its first release, and put to every one.
 #[derive(Default)]
@@ -24,7 +25,7 @@ pub(crate) struct SweepCounts {
 impl SweepCounts {
     /// Makes the release of a policy in memory, and returns how far its answers are from the true ones.
     pub(crate) async fn measure(&mut self, policy: &Policy, options: &JobOptions) -> Result<CountErrors, JobError> {
-        let mut policy = policy.clone();
+        let mut policy = as_single_release(policy.clone());
         // The sweep has computed it.
         policy.algorithm.bound = BoundSetting::Off;
         let session = session(options)?;

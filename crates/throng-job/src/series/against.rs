@@ -1,6 +1,6 @@
 //! Compares releases as an intruder would, from their files alone.
 //!
-//! Rows that are equal in every released column are the same row to an intruder: within one class always, and across
+//! Rows that are equal in every column that both releases have are the same row to an intruder: within one class always, and across
 //! classes if neither release has another row like it. What remains of a class of the earlier release has left, and what
 //! remains of a class of the later one has come. Each of these sets must be empty or satisfy k and p, as far as rows tell:
 //! an intruder without the ledger can't count units.
@@ -13,17 +13,22 @@
 //! Rows are kept on disk between the steps. Each step takes one bucket at a time, and counts while it reads, so memory depends
 //! neither on the rows of the releases nor on those of their largest class.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::key::ReleaseKey;
 use throng_core::series::UNCOUNTED;
 use throng_core::verify::Promise;
-use throng_datafusion::{catch_decode_panic, catch_decode_panics, to_canonical_array};
+use throng_datafusion::{catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
+use crate::input::JobInput;
 use crate::job::JobOptions;
 use crate::session::session;
 use crate::verify::open_release;
@@ -75,13 +80,66 @@ pub async fn verify_against(
     }
     let session = session(options)?;
     let comparer = Comparer { promise, session: &session, buckets: BUCKETS };
-    let later = comparer.read(release, store, |seen| seen.later = seen.earlier.take()).await?;
+    let later = OpenedRelease::open(release, store, &session).await?;
     let mut comparisons = Vec::new();
+    // Rows of the later release, by the columns that the last earlier one shares with it.
+    let mut read: Option<(BTreeSet<String>, StoredSeen)> = None;
     for location in previous {
-        let earlier = comparer.read(location, store, |_| ()).await?;
-        comparisons.push(SeriesComparison { previous: location.clone(), ..comparer.compare(&earlier, &later)? });
+        let earlier = OpenedRelease::open(location, store, &session).await?;
+        let shared = shared_columns(&earlier, &later)?;
+        let (shared, rows) = match read.take() {
+            Some((columns, rows)) if columns == shared => (columns, rows),
+            _ => {
+                let rows = comparer.read(&later, &shared, |seen| seen.later = seen.earlier.take()).await?;
+                (shared, rows)
+            }
+        };
+        let earlier = comparer.read(&earlier, &shared, |_| ()).await?;
+        comparisons.push(SeriesComparison { previous: location.clone(), ..comparer.compare(&earlier, &rows)? });
+        read = Some((shared, rows));
     }
     Ok(comparisons)
+}
+
+/// A release that is compared with another.
+struct OpenedRelease<'a> {
+    location: &'a str,
+    input: Arc<dyn JobInput>,
+}
+
+impl<'a> OpenedRelease<'a> {
+    async fn open(location: &'a str, store: &Store, session: &SessionContext) -> Result<Self, JobError> {
+        Ok(Self { location, input: open_release(session, &[location.to_owned()], store).await? })
+    }
+}
+
+/// Returns the columns that both releases have, by which an intruder links their rows. Fails if one of them has types that can't
+/// be compared: every row would look new.
+fn shared_columns(earlier: &OpenedRelease<'_>, later: &OpenedRelease<'_>) -> Result<BTreeSet<String>, JobError> {
+    let schemas = [earlier.input.schema(), later.input.schema()];
+    let [before, after] = schemas.map(|schema| {
+        let of_field = |field: &Arc<Field>| (field.name().clone(), to_canonical_field(field).data_type().clone());
+        schema.fields().iter().map(of_field).collect::<BTreeMap<_, _>>()
+    });
+    let are_comparable = |a: &DataType, b: &DataType| a == b || (a.is_integer() && b.is_integer());
+    let mut shared = BTreeSet::new();
+    for (name, data_type) in &before {
+        let Some(other) = after.get(name) else { continue };
+        if !are_comparable(data_type, other) {
+            let (earlier, later) = (earlier.location, later.location);
+            let text = format!(
+                "column `{name}` of {earlier} and of {later} have different types, so their rows can't be compared; \
+                 convert one of them"
+            );
+            return Err(JobError::new(Kind::Verification, text));
+        }
+        shared.insert(name.clone());
+    }
+    let alone = before.len() + after.len() - 2 * shared.len();
+    if alone > 0 {
+        tracing::warn!(columns = alone, "columns that only one of the releases has are not compared");
+    }
+    Ok(shared)
 }
 
 /// Compares releases on disk.
@@ -97,9 +155,14 @@ impl Comparer<'_> {
         SeenWriter::new(self.promise.sensitive.len(), by, self.buckets, self.session)
     }
 
-    /// Reads a release as an earlier one; `place` may move its rows to the later one.
-    async fn read(&self, location: &str, store: &Store, place: impl Fn(&mut SeenRows)) -> Result<StoredSeen, JobError> {
-        let input = open_release(self.session, &[location.to_owned()], store).await?;
+    /// Reads the `shared` columns of a release as an earlier one; `place` may move its rows to the later one.
+    async fn read(
+        &self,
+        release: &OpenedRelease<'_>,
+        shared: &BTreeSet<String>,
+        place: impl Fn(&mut SeenRows),
+    ) -> Result<StoredSeen, JobError> {
+        let OpenedRelease { location, input } = release;
         input.read_plan(None).apply(self.session)?;
         let failed = |error| JobError::reading("the release", &error);
         let stream = catch_decode_panic(input.rows(self.session)?.execute_stream()).await.map_err(failed)?;
@@ -107,7 +170,7 @@ impl Comparer<'_> {
         let mut writer = self.writer(BucketBy::Row)?;
         while let Some(batch) = stream.try_next().await.map_err(failed)? {
             let mut rows = writer.columns();
-            self.see(location, &batch, &place, &mut rows)?;
+            self.see(location, &batch, shared, &place, &mut rows)?;
             writer.push(rows)?;
         }
         writer.finish()
@@ -118,6 +181,7 @@ impl Comparer<'_> {
         &self,
         location: &str,
         batch: &RecordBatch,
+        shared: &BTreeSet<String>,
         place: impl Fn(&mut SeenRows),
         to: &mut SeenColumns,
     ) -> Result<(), JobError> {
@@ -133,10 +197,8 @@ impl Comparer<'_> {
                 false => hashes(&columns, ReleaseKey::PUBLIC),
             }
         };
-        let schema = batch.schema();
-        let mut rest: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        rest.retain(|name| !promise.quasi.iter().any(|quasi| quasi == name));
-        rest.sort_unstable();
+        let is_quasi = |name: &str| promise.quasi.iter().any(|quasi| quasi == name);
+        let rest: Vec<&str> = shared.iter().map(String::as_str).filter(|name| !is_quasi(name)).collect();
         let quasi: Vec<&str> = promise.quasi.iter().map(String::as_str).collect();
         let (classes, rest) = (hash(&quasi)?, hash(&rest)?);
         let secret = promise.sensitive.iter().map(|sensitive| column(&sensitive.column));

@@ -80,9 +80,11 @@ fn calendar(profile: &Profile, data_type: &DataType, can_be_named: bool) -> Buil
     if !can_be_named {
         return Builder { why: "parts of the calendar, as readers know them".to_owned(), lines: vec![hierarchy] };
     }
+    // A time with a zone is a moment, and moments are counted in UTC.
+    let zone = if matches!(data_type, DataType::Timestamp(_, Some(_))) { " in UTC" } else { "" };
     Builder {
         why: format!(
-            "{}, from the beginning of a {cover} to the end of one; for parts of the calendar as text, such as 1999-02, take \
+            "{}, from the beginning of a {cover} to the end of one{zone}; for parts of the calendar as text, such as 1999-02, take \
              instead of both lines: {hierarchy}",
             two_columns("dates")
         ),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use throng_core::columns::{DEFAULT_WEIGHT, Nulls};
+use throng_core::columns::{DEFAULT_WEIGHT, MAX_WEIGHT, Nulls};
 
 use crate::declared_type::DeclaredType;
 use crate::settings::LookAlikes;
@@ -56,8 +56,8 @@ pub struct RawColumn {
     pub release: Option<RawRelease>,
     /// For quasi-identifiers: how much the detail of this column counts against that of others. For sensitive columns: how
     /// much their diversity counts against that of others in the cluster methods `greedy-pk` and `enhanced-pk`. Greater
-    /// than zero, by default 1.
-    #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT))]
+    /// than zero, at most 1,000,000, by default 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT), range(max = MAX_WEIGHT))]
     pub weight: Option<f64>,
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
     /// table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns:

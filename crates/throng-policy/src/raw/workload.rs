@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub struct RawWorkload {
     /// The columns of each question, such as `[["age", "sex"], ["region"]]`. The weight of a quasi-identifier is multiplied by 4 if
     /// no other is in more questions, and by less, down to 1, the fewer it is in. `throng utility` measures the errors of such
-    /// questions.
+    /// questions, with conditions on their quasi-identifiers and their first sensitive column.
     #[schemars(length(min = 1))]
     pub queries: Vec<Vec<String>>,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT};
+use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, MAX_WEIGHT};
 
 use crate::field_path::FieldPath;
 use crate::hierarchy;
@@ -20,6 +20,9 @@ pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, r
     if weight <= 0.0 {
         report
             .value(&path.key("weight"), "must be greater than zero; to keep the column as it is, make it insensitive");
+    }
+    if weight > MAX_WEIGHT || weight.is_nan() {
+        report.value(&path.key("weight"), format!("must be at most {MAX_WEIGHT}; weights are relative to each other"));
     }
     let hierarchy = column
         .hierarchy

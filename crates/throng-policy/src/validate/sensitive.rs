@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use throng_core::columns::Protection;
+use throng_core::columns::{MAX_WEIGHT, Protection};
 use throng_core::hierarchy::{HierarchySpec, MaskSide, Tree, label_range, mask_affix};
 use throng_core::look_alikes::LookAlikeRule;
 use throng_core::model::FrequencyRequirement;
@@ -53,8 +53,8 @@ pub fn sensitive(
         );
     }
     let weight = column.weight;
-    if weight.is_some_and(|weight| !weight.is_finite() || weight <= 0.0) {
-        report.value(&path.key("weight"), "must be a number above 0");
+    if weight.is_some_and(|weight| weight.is_nan() || weight <= 0.0 || weight > MAX_WEIGHT) {
+        report.value(&path.key("weight"), format!("must be a number above 0 and at most {MAX_WEIGHT}"));
     }
     let look_alikes = look_alikes(column, path, report);
     Sensitive {

@@ -12,7 +12,7 @@ use crate::raw::RawWorkload;
 use crate::suggest::did_you_mean;
 
 /// Factor of the weight of a quasi-identifier that no other exceeds in the number of its questions.
-pub const MAX_WEIGHT: f64 = 4.0;
+pub const MAX_FACTOR: f64 = 4.0;
 
 /// Validates the questions, and multiplies the weights of their columns. Returns the columns of each question.
 pub fn workload(raw: Option<&RawWorkload>, columns: &mut Columns, report: &mut Report<'_>) -> Vec<Vec<String>> {
@@ -46,7 +46,7 @@ pub fn workload(raw: Option<&RawWorkload>, columns: &mut Columns, report: &mut R
 
 /// Returns the factor of the weight of a column that is in `uses` questions, where no column is in more than `most`.
 fn factor(uses: usize, most: usize) -> f64 {
-    1.0 + (MAX_WEIGHT - 1.0) * uses as f64 / most.max(1) as f64
+    1.0 + (MAX_FACTOR - 1.0) * uses as f64 / most.max(1) as f64
 }
 
 /// Reports columns of a question that a release does not have, and those that it names twice.

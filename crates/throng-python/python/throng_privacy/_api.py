@@ -352,7 +352,7 @@ def sweep(
     counts in it, as :func:`utility` measures them.
     """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    opened = None if data is None else open_data(data)
+    opened = None if data is None else open_data(data, reads=2 if utility else 1)
     locations = None if opened is None else opened.locations
     base_k, base_p = _grid_base(chosen, next(iter(k), None), next(iter(p), None), secret)
 

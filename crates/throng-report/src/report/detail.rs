@@ -34,8 +34,8 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
             @let questions = questions(&sidecar.algorithm.workload);
             @if !questions.is_empty() {
                 p id="workload" {
-                    "The classes were formed for questions about " (list(&questions)) ": these columns keep more detail, and others \
-                     less."
+                    "The classes were formed for questions about " (list(&questions)) ": a quasi-identifier that is in more of them \
+                     than others keeps more detail, and others less."
                 }
             }
             (loss(&columns))

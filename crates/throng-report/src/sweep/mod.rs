@@ -26,6 +26,8 @@ pub struct Figures {
     pub classes: u64,
     /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
+    /// The same with the weights of the policy, which is the loss that is bounded.
+    pub weighted_ncp: f64,
     /// Proven lower bound of the loss, if the policy asks for it.
     pub lower_bound: Option<f64>,
     /// How far the release is above the lower bound, relative to it.
@@ -42,6 +44,13 @@ pub struct Figures {
     pub cluster: &'static str,
     /// Duration without reading the input.
     pub milliseconds: u64,
+}
+
+impl Figures {
+    /// Whether weights of quasi-identifiers make a difference to the loss.
+    pub(crate) fn has_weights(&self) -> bool {
+        (self.weighted_ncp - self.ncp).abs() > 1e-9
+    }
 }
 
 /// Relative errors of random counts in a release, against the true counts.

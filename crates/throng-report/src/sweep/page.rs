@@ -158,6 +158,7 @@ fn row(at: usize, attempt: &Attempt, width: usize) -> Markup {
                         (time(figures.milliseconds))
                         @if let Some(gap) = figures.gap {
                             "; within " (figure(&key("gap"), gap, percent(gap))) " of the best possible"
+                            @if figures.has_weights() { " by the weighted loss" }
                         }
                     }
                 }

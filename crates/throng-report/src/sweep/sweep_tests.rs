@@ -4,6 +4,7 @@ fn attempt(k: u64, p: u64, ncp: f64) -> Attempt {
     let figures = Figures {
         classes: 9,
         ncp,
+        weighted_ncp: ncp,
         lower_bound: None,
         gap: None,
         count_errors: None,
