@@ -142,3 +142,14 @@ fn a_night_that_is_killed_leaves_the_old_state_or_the_new_one() {
     assert_eq!(found["ledger"]["releases"], releases + 1);
     assert!(names(&sandbox.release()).contains(&"_SUCCESS".to_owned()));
 }
+
+/// A sweep and a bound are about single releases, which count the units of the policy.
+#[test]
+fn policies_of_a_series_can_be_swept_and_bounded() {
+    let sandbox = sandbox(300);
+    let swept = sandbox.throng(&["sweep", "policy.toml", "--k", "4,9", "--utility"]).done();
+    let classes = |at: usize| swept["trials"][at]["classes"].as_u64().unwrap();
+    assert!(classes(0) > classes(1) && classes(1) > 1, "{swept}");
+    let bounded = sandbox.throng(&["bound", "policy.toml"]).done();
+    assert!(bounded["gap"].as_f64().unwrap() > 0.0, "{bounded}");
+}

@@ -136,6 +136,9 @@ def test_sweep_measures_errors_of_counts(census, policy):
     assert measured.median_query_error == errors["median_error"]
     assert measured.p95_query_error == errors["p95_error"]
     assert (refused.median_query_error, refused.p95_query_error) == (None, None)
+    # A stream that can be read once is read once, and kept for the second pass.
+    streamed = throng.sweep(pa.table(census).to_reader(), policy, k=[5], p=[1], utility=True).trials[0]
+    assert streamed.median_query_error == measured.median_query_error
     assert throng.sweep(census, policy, k=[5], p=[1]).trials[0].median_query_error is None
     assert "Errors of counts" in swept._repr_html_()
 
