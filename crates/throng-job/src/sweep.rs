@@ -82,8 +82,9 @@ pub async fn sweep(trials: Vec<Trial>, settings: SweepSettings, options: &JobOpt
 }
 
 /// Returns the policy of one release: that of a series counts units by its ledger, which a release on its own has not.
-pub(crate) fn as_single_release(policy: Policy) -> Policy {
-    Policy { series: None, ..policy }
+pub(crate) fn as_single_release(mut policy: Policy) -> Policy {
+    policy.series = None;
+    policy
 }
 
 /// Evaluates policies that share a survey; `None` if there are no policies.
