@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks releases before and after what mends each attack, and prints the tables of RESULTS.md.
+"""Attacks releases before and after what prevents each attack, and prints the tables of RESULTS.md.
 
     attacks.py --throng target/release/throng --adult data/adult.csv --scratch DIR [--only adult census visits nights]
 
@@ -96,15 +96,15 @@ def cell(outcome):
 
 
 def table(title, lines):
-    """Prints a table of attacks: name, before, mend, after."""
+    """Prints a table of attacks: name, before, remedy, after."""
     print(f"\n{title}\n")
     print("| attack | prior | before: success | gain | bound | prevented by | after: success | gain | bound |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, before, mend, after in lines:
+    for name, before, remedy, after in lines:
         if before is None and after is None:
             continue
         prior = before if before is not None else after
-        print(f"| {name} | {prior['prior']:.3f} {cell(before)}| {mend} {cell(after)}|")
+        print(f"| {name} | {prior['prior']:.3f} {cell(before)}| {remedy} {cell(after)}|")
 
 
 def split(path, rows, folder, seed):
@@ -194,9 +194,9 @@ def single(bench, name, base, sensitive, age, kept, hidden, number):
     of = f" of {sensitive}"
     lines = [("linkage", raw["linkage"], "k (before: the input)", attacked["plain"]["linkage"])]
     for attack in ["homogeneity", "skewness", "background_values", "background_members"]:
-        for mend in ["max_share", "t"]:
-            setting = {"max_share": "`max_share = 0.5`", "t": "`t = 0.2`"}[mend]
-            lines.append((attack, attacked["plain"].get(attack + of), setting, attacked[mend].get(attack + of)))
+        for remedy in ["max_share", "t"]:
+            setting = {"max_share": "`max_share = 0.5`", "t": "`t = 0.2`"}[remedy]
+            lines.append((attack, attacked["plain"].get(attack + of), setting, attacked[remedy].get(attack + of)))
     if number:
         lines.append(similarity(bench, name, base, members, number))
     for attack in ["naive_bayes", "tree"]:
@@ -228,10 +228,10 @@ def census(bench, _):
     single(bench, "census", "census.toml", "occupation", age, kept, "birth_place", None)
 
 
-def both(bench, title, before, after, mends):
+def both(bench, title, before, after, remedies):
     lines = []
     for name in before:
-        lines.append((name.split(" of ")[0], before[name], mends.get(name.split(" of ")[0], mends["*"]), after.get(name)))
+        lines.append((name.split(" of ")[0], before[name], remedies.get(name.split(" of ")[0], remedies["*"]), after.get(name)))
     table(title, lines)
 
 

@@ -44,7 +44,7 @@ class Throng:
 
     @staticmethod
     def reported_ncp(throng, case, output):
-        """Writes its release as CSV like those of the others; the NCP that its sidecar tells."""
+        """Writes its release as CSV like those of the others; returns the NCP of its sidecar."""
         columns = ", ".join(f'"{name}"' for name in [*case.quasi, case.sensitive])
         question = f"SELECT {columns} FROM '{folder(output)}'"
         with open(output, "wb") as file:

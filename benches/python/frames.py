@@ -7,7 +7,7 @@ Runs with a Python that has the package and polars. A round starts the crate `th
 package, and the command on a Parquet file of the rows, each as a process of its own, and ratios are taken within a round. All three
 verify the release; the command also writes, reads back and publishes it.
 
-Peak memory is what the system has counted. That of the package is told in whole, and without what the process held before the call: the
+Peak memory is what the system has counted. That of the package is given as a whole, and without what the process held before the call: the
 interpreter, the libraries and the frame.
 """
 

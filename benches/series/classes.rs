@@ -8,6 +8,7 @@ use anyhow::Result;
 use arrow::array::{Array, ArrayRef, AsArray};
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::bound::{BoundEffort, lower_bound};
 use throng_core::cluster::{Class, Portion};
 use throng_core::cluster::{DEFAULT_CYCLES, IgnoreProgress};
 use throng_core::metrics::Utility;
@@ -78,6 +79,13 @@ impl Former {
     pub fn emission(&self, world: &World, rows: &[Resident], due: usize) -> Result<Emission> {
         let Surveyed { table, groups } = self.survey(world, rows)?;
         Ok(Emission::of(&table, &groups, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), due))
+    }
+
+    /// Returns a lower bound of the mean loss of these rows in classes among themselves: each is at least in the nearest box.
+    pub fn nearest_box(&self, world: &World, rows: &[Resident]) -> Result<f64> {
+        let Surveyed { table, .. } = self.survey(world, rows)?;
+        let effort = BoundEffort { epochs: 0, work: u64::MAX, may_continue: &|| true };
+        Ok(lower_bound(&table, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), effort).value)
     }
 
     /// Forms classes of rows. Returns them with their loss, and the loss of all of them; no classes if the rows can't satisfy the

@@ -102,6 +102,7 @@ fn stream(trial: &StreamTrial) -> Result<()> {
         streams.push((name, trial.stream(&world, order)?));
     }
     let batch = trial.batch(&world)?;
+    let bound = trial.lower_bound(&world)?;
     for (name, figures) in streams.into_iter().chain([("all at once", batch)]) {
         println!(
             "| {name} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.2} | {:.0} |",
@@ -114,6 +115,10 @@ fn stream(trial: &StreamTrial) -> Result<()> {
             batch.cpu_seconds / figures.cpu_seconds,
             figures.memory_mib
         );
+    }
+    if let Some(bound) = bound {
+        let ratio = bound / batch.ncp;
+        println!("in random order, any operator with this delay: NCP at least {bound:.4}, {ratio:.2} over batch");
     }
     Ok(())
 }

@@ -151,9 +151,9 @@ def main():
     target = arguments.target or re.search(r"^host: (.+)$", cargo("-vV"), re.MULTILINE).group(1)
     time = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    told = output_of(throng, "--version").decode().strip()
-    if told != f"throng {version}":
-        raise SystemExit(f"{throng} is `{told}`, and this is the source of version {version}")
+    reported = output_of(throng, "--version").decode().strip()
+    if reported != f"throng {version}":
+        raise SystemExit(f"{throng} is `{reported}`, and this is the source of version {version}")
 
     name = f"throng-{version}-{target}"
     files = contents(throng, arguments.cluster)

@@ -1,4 +1,4 @@
-// Looks at a page as a reader does, and tells everything that is wrong with it.
+// Checks a page as a reader sees it, and returns everything that is wrong with it.
 (() => {
   const problems = [];
   const rgb = (text) => {

@@ -91,8 +91,8 @@ fn adult_is_released_whole_with_its_promise_and_little_loss() {
     for name in QUASI {
         let labels: Vec<&str> = release.column(name).iter().map(|label| label.as_deref().unwrap()).collect();
         let ncp = ncp(name, &column(name), &labels);
-        let told = metrics["utility"]["columns"][name]["ncp"].as_f64().unwrap();
-        assert!((ncp - told).abs() < 1e-6, "{name}: {ncp} in the labels, {told} in the sidecar");
+        let reported = metrics["utility"]["columns"][name]["ncp"].as_f64().unwrap();
+        assert!((ncp - reported).abs() < 1e-6, "{name}: {ncp} in the labels, {reported} in the sidecar");
         sum += ncp;
     }
     let ncp = sum / QUASI.len() as f64;

@@ -322,7 +322,7 @@ fn a_new_column_is_refused_until_the_policy_names_it() {
 }
 
 #[test]
-fn of_two_appends_at_once_both_follow_each_other_or_one_is_told() {
+fn of_two_appends_at_once_both_follow_each_other_or_one_is_refused() {
     let sandbox = sandbox(1_000);
     sandbox.run(&[]);
     arrive(&sandbox, "more", &people(2_000).slice(1_000, 1_000));

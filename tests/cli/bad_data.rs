@@ -58,7 +58,7 @@ fn garbage_in_place_of_a_file_is_named() {
 }
 
 #[test]
-fn damaged_pages_are_told_with_their_file() {
+fn damaged_pages_are_reported_with_their_file() {
     let sandbox = sandbox();
     write_parquet(&sandbox.path("input/sound.parquet"), &people(100));
     let path = sandbox.path("input/people.parquet");
@@ -72,7 +72,7 @@ fn damaged_pages_are_told_with_their_file() {
 }
 
 #[test]
-fn schemas_that_drift_are_told_by_file_and_column() {
+fn schemas_that_drift_are_reported_by_file_and_column() {
     let people = people(200);
     let halves = pieces(&people, 2);
     let drifted = |change: fn(&mut Vec<(&str, ArrayRef)>)| -> RecordBatch {
@@ -169,7 +169,7 @@ fn a_csv_value_that_breaks_the_inferred_type_is_placed_and_not_quoted() {
     sandbox.policy(5, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
     let ended = sandbox.throng(&["run", "policy.toml", "-vv"]);
     assert_contains(&ended.refused(65), &["input/people.csv", "column 2 at line 100052", "does not fit the type"]);
-    assert!(!ended.said().contains("canary"), "the value is told: {}", ended.said());
+    assert!(!ended.said().contains("canary"), "the value is shown: {}", ended.said());
     assert!(sandbox.out().is_empty());
 }
 

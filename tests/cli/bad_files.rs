@@ -73,17 +73,17 @@ fn with_chunks(
 }
 
 #[test]
-fn a_footer_that_lies_is_told_by_what_it_lies_about() {
+fn a_false_footer_is_refused_by_what_is_false() {
     type Lie = fn(ParquetMetaData) -> ParquetMetaData;
     let lies: [(Lie, &str); 8] = [
-        (|told| with_groups(told, |group, _| group.set_num_rows(99)), "another number of rows than its columns have"),
-        (|told| with_groups(told, |group, _| group.set_num_rows(101)), "another number of rows than its columns have"),
-        (|told| with_groups(told, |group, _| group.set_num_rows(-100)), "negative number of rows"),
-        (|told| with_chunks(told, |chunk, _| chunk.set_data_page_offset(i64::MAX)), "points beyond the end"),
-        (|told| with_chunks(told, |chunk, _| chunk.set_dictionary_page_offset(Some(-4))), "points beyond the end"),
-        (|told| with_chunks(told, |chunk, _| chunk.set_total_compressed_size(1 << 40)), "points beyond the end"),
-        (|told| with_chunks(told, |chunk, _| chunk.set_total_compressed_size(-1)), "points beyond the end"),
-        (|told| with_chunks(told, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))), "points beyond the end"),
+        (|footer| with_groups(footer, |group, _| group.set_num_rows(99)), "another number of rows than its columns have"),
+        (|footer| with_groups(footer, |group, _| group.set_num_rows(101)), "another number of rows than its columns have"),
+        (|footer| with_groups(footer, |group, _| group.set_num_rows(-100)), "negative number of rows"),
+        (|footer| with_chunks(footer, |chunk, _| chunk.set_data_page_offset(i64::MAX)), "points beyond the end"),
+        (|footer| with_chunks(footer, |chunk, _| chunk.set_dictionary_page_offset(Some(-4))), "points beyond the end"),
+        (|footer| with_chunks(footer, |chunk, _| chunk.set_total_compressed_size(1 << 40)), "points beyond the end"),
+        (|footer| with_chunks(footer, |chunk, _| chunk.set_total_compressed_size(-1)), "points beyond the end"),
+        (|footer| with_chunks(footer, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))), "points beyond the end"),
     ];
     for (lie, reason) in lies {
         let sandbox = sandbox();
@@ -128,9 +128,9 @@ fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
 }
 
 #[test]
-fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
+fn an_equivalent_footer_is_accepted() {
     let sandbox = sandbox();
-    write_footer(&sandbox.path("input/people.parquet"), |told| told);
+    write_footer(&sandbox.path("input/people.parquet"), |footer| footer);
     assert_eq!(sandbox.run(&[])["rows"], 200);
 }
 
@@ -138,8 +138,8 @@ fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
 #[test]
 fn a_dictionary_at_place_0_is_one_that_comes_before_the_data() {
     let sandbox = sandbox();
-    write_footer(&sandbox.path("input/people.parquet"), |told| {
-        with_chunks(told, |builder, chunk| match chunk.dictionary_page_offset() {
+    write_footer(&sandbox.path("input/people.parquet"), |footer| {
+        with_chunks(footer, |builder, chunk| match chunk.dictionary_page_offset() {
             Some(first) => builder.set_data_page_offset(first).set_dictionary_page_offset(Some(0)),
             None => builder,
         })
@@ -149,11 +149,11 @@ fn a_dictionary_at_place_0_is_one_that_comes_before_the_data() {
 
 /// A footer may be consistent and still not match its pages.
 #[test]
-fn pages_with_fewer_rows_than_told_are_refused() {
+fn pages_with_fewer_rows_than_declared_are_refused() {
     let sandbox = sandbox();
-    write_footer(&sandbox.path("input/people.parquet"), |told| {
-        let told = with_chunks(told, |chunk, _| chunk.set_num_values(150));
-        with_groups(told, |group, _| group.set_num_rows(150))
+    write_footer(&sandbox.path("input/people.parquet"), |footer| {
+        let footer = with_chunks(footer, |chunk, _| chunk.set_num_values(150));
+        with_groups(footer, |group, _| group.set_num_rows(150))
     });
     let parts = ["input/people.parquet should have 300 rows, and 200 were read", "write the files again"];
     assert_contains(&sandbox.run_refused(65, &[]), &parts);

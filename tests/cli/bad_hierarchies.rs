@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, assert_contains};
 use crate::tables::{strings, table};
 
 #[test]
-fn a_hierarchy_that_is_none_is_told_with_its_line() {
+fn a_hierarchy_that_is_none_is_refused_with_its_line() {
     let input = table(vec![("city", strings((0..12).map(|row| ["Rome", "Oslo", "Bern"][row % 3])))]);
     let long = format!("Rome;{}*\n", "x;y;".repeat(2500));
     let cases: [(&[u8], &[&str]); 13] = [
@@ -28,13 +28,13 @@ fn a_hierarchy_that_is_none_is_told_with_its_line() {
         let message = sandbox.run_refused(78, &[]);
         assert_contains(&message, parts);
         assert_contains(&message, &["policy.toml:", "columns.city.hierarchy", "city.csv"]);
-        assert!(!message.contains("Rome") && !message.contains("South"), "a label is told: {message}");
+        assert!(!message.contains("Rome") && !message.contains("South"), "a label is shown: {message}");
         assert_eq!(sandbox.throng(&["check", "policy.toml"]).refused(78), message);
     }
 }
 
 #[test]
-fn a_hierarchy_that_is_no_file_is_told() {
+fn a_hierarchy_that_is_no_file_is_reported() {
     let input = table(vec![("city", strings(["Rome", "Oslo"]))]);
     let sandbox = Sandbox::with(&input, 2, 1, "[columns.city]\nrole = \"quasi\"\nhierarchy = \"input\"");
     assert_contains(&sandbox.run_refused(78, &[]), &["columns.city.hierarchy", "can't be read"]);

@@ -39,7 +39,7 @@ fn an_unknown_field_is_refused_with_its_place_and_a_guess() {
 }
 
 #[test]
-fn all_problems_of_a_policy_are_told_at_once() {
+fn all_problems_of_a_policy_are_reported_at_once() {
     let columns = COLUMNS.replace("role = \"sensitive\"", "role = \"sensative\"").replace("\"set\"", "\"sett\"");
     let sandbox = Sandbox::with(&people(50), 3, 1, &columns);
     let message = sandbox.run_refused(78, &[]);

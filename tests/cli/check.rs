@@ -7,7 +7,7 @@ use crate::release_files::{Rows, multiset};
 use crate::sandbox::{Sandbox, contents, names};
 
 #[test]
-fn a_feasible_policy_is_told_so_and_nothing_is_written() {
+fn a_feasible_policy_is_reported_as_such_and_nothing_is_written() {
     let input = people(400);
     let sandbox = Sandbox::with(&input, 6, 3, COLUMNS);
     let before = (names(&sandbox.path(".")), contents(&sandbox.path(".")));
@@ -53,7 +53,7 @@ fn check_does_not_mind_a_release_that_is_already_there() {
 }
 
 #[test]
-fn every_shortfall_is_told() {
+fn every_shortfall_is_reported() {
     let sandbox = Sandbox::with(&people(20), 30, 9, COLUMNS);
     let message = sandbox.throng(&["check", "policy.toml"]).refused(3);
     assert!(message.contains("k = 30") && message.contains("p = 9"), "{message}");

@@ -69,7 +69,7 @@ fn what_belongs_to_a_run_that_is_alive_or_to_others_stays() {
 }
 
 #[test]
-fn what_can_not_be_cleaned_is_told() {
+fn what_can_not_be_cleaned_is_reported() {
     let sandbox = sandbox();
     assert_contains(&sandbox.throng(&["clean", "absent.toml"]).refused(78), &["absent.toml", "no such policy file"]);
     assert_contains(&sandbox.throng(&["clean", "https://host/out"]).refused(78), &["can only be read"]);

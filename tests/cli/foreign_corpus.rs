@@ -138,20 +138,20 @@ fn check(sandbox: &Sandbox, file: &Path, arguments: &[&str], tally: &Mutex<Tally
     let before = sandbox.out();
     let Watched { ended, peak, time } = sandbox.watched(arguments, HANG);
     let is_clean = ended.code == Some(0) || sandbox.out() == before;
-    let is_told = !ended.stderr.contains("panicked") && !ended.stderr.contains("internal error");
-    let told = || format!("{} {arguments:?}", file.display());
+    let is_reported = !ended.stderr.contains("panicked") && !ended.stderr.contains("internal error");
+    let call = || format!("{} {arguments:?}", file.display());
     let mut tally = tally.lock().unwrap();
-    if !is_expected(arguments[0], ended.code) || !is_clean || !is_told || peak > MAX_MEMORY {
-        let wrong = format!("{} {:?} {} MiB {}", told(), ended.code, peak >> 20, ended.stderr.trim());
+    if !is_expected(arguments[0], ended.code) || !is_clean || !is_reported || peak > MAX_MEMORY {
+        let wrong = format!("{} {:?} {} MiB {}", call(), ended.code, peak >> 20, ended.stderr.trim());
         eprintln!("{wrong}");
         tally.wrong.push(wrong);
     }
     *tally.codes.entry(arguments[0].to_owned()).or_default().entry(ended.code).or_default() += 1;
     if time > tally.longest.0 {
-        tally.longest = (time, told());
+        tally.longest = (time, call());
     }
     if peak > tally.peak.0 {
-        tally.peak = (peak, told());
+        tally.peak = (peak, call());
     }
 }
 

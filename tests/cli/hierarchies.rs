@@ -84,7 +84,7 @@ fn missing_values_are_counted_and_never_listed() {
 #[test]
 fn a_broken_hierarchy_is_refused_with_its_line() {
     let sandbox = sandbox();
-    for (lines, told) in [
+    for (lines, expected) in [
         ("a;A;*\nb;B;*\na;A;*\n", "line 3"),
         ("a;A;*\nb;A\n", "line 2"),
         ("a;x;y;*\nb;x;z;*\n", "two"),
@@ -93,8 +93,8 @@ fn a_broken_hierarchy_is_refused_with_its_line() {
     ] {
         sandbox.write("broken.csv", lines);
         let message = sandbox.throng(&["hierarchy", "check", "broken.csv"]).refused(78);
-        let told = if told == "two" { "one place" } else { told };
-        assert_contains(&message, &["broken.csv", told]);
+        let expected = if expected == "two" { "one place" } else { expected };
+        assert_contains(&message, &["broken.csv", expected]);
     }
     assert_contains(&sandbox.throng(&["hierarchy", "check", "none.csv"]).refused(78), &["no such file"]);
     sandbox.throng(&["hierarchy", "check", "country.csv", "input/"]).refused(2);

@@ -24,9 +24,9 @@ fn sandbox() -> Sandbox {
 }
 
 fn is_unchanged(outcome: &Value) -> bool {
-    let told = outcome["unchanged"] == true;
-    assert_eq!(told, outcome["outcome"] == "unchanged", "{outcome}");
-    told
+    let reported = outcome["unchanged"] == true;
+    assert_eq!(reported, outcome["outcome"] == "unchanged", "{outcome}");
+    reported
 }
 
 #[test]

@@ -71,8 +71,8 @@ fn released(sandbox: &Sandbox, data: &str, more: &[&str]) -> Roles {
         let message = sandbox.throng(&[command, "policy.toml"]).refused(78);
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), questions.len(), "{message}");
-        for (line, told) in questions.iter().zip(lines) {
-            assert!(told.starts_with(&format!("policy.toml:{line}:")) && told.contains("open question"), "{told}");
+        for (line, reported) in questions.iter().zip(lines) {
+            assert!(reported.starts_with(&format!("policy.toml:{line}:")) && reported.contains("open question"), "{reported}");
         }
     }
     assert!(!sandbox.path("released").exists());

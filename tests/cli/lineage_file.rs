@@ -170,7 +170,7 @@ fn a_release_tells_where_each_of_its_columns_comes_from() {
 const AGE: &str = "[columns.age]\nrelease = \"bounds\"";
 
 #[test]
-fn stand_ins_and_categories_are_told_apart() {
+fn stand_ins_and_categories_are_distinguished() {
     let columns = COLUMNS.replacen("[columns.age]", "[columns.age]\nrelease = \"mean\"", 1).replacen(
         "[columns.diagnosis]",
         CATEGORIES,
@@ -248,7 +248,7 @@ fn neither_metrics_nor_lineage_hold_a_value() {
         for file in ["run.prom", "lineage.json"] {
             let text = fs::read_to_string(sandbox.path(file)).unwrap();
             for value in ["person 0", "1000007", "France", "Kenya", "Female", "A100", "hepatitis", "fracture"] {
-                assert!(!text.contains(value), "`{value}` is told: {text}");
+                assert!(!text.contains(value), "`{value}` is shown: {text}");
             }
         }
     }

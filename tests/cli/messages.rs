@@ -14,7 +14,7 @@ use crate::tables::{strings, table, write_parquet};
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/messages.txt");
 
 /// Returns the text for users, without logs and without the folder of the test.
-fn told(sandbox: &Sandbox, ended: &Ended) -> String {
+fn printed(sandbox: &Sandbox, ended: &Ended) -> String {
     let is_log = |line: &str| line.starts_with("20") && line.contains('Z');
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| !is_log(line)).map(str::trim_end).collect();
     let folder = sandbox.path("").canonicalize().unwrap();
@@ -114,7 +114,7 @@ fn messages_read_as_they_were_written() {
         .into_iter()
         .map(|(title, sandbox, arguments)| {
             let ended = sandbox.throng(&arguments);
-            (ended.code.unwrap(), title, told(&sandbox, &ended))
+            (ended.code.unwrap(), title, printed(&sandbox, &ended))
         })
         .collect();
     cases.sort_by_key(|(code, _, _)| *code);
@@ -122,7 +122,7 @@ fn messages_read_as_they_were_written() {
     for code in [2, 3, 4, 65, 66, 75, 78] {
         assert!(codes.contains(&code), "no message of exit code {code}");
     }
-    let found: String = cases.iter().map(|(code, title, told)| format!("## {code}: {title}\n\n{told}\n\n")).collect();
+    let found: String = cases.iter().map(|(code, title, printed)| format!("## {code}: {title}\n\n{printed}\n\n")).collect();
     if std::env::var_os("THRONG_WRITE_MESSAGES").is_some() {
         fs::write(FILE, &found).unwrap();
     }

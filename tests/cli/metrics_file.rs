@@ -43,30 +43,30 @@ fn a_release_tells_what_its_sidecar_tells() {
     let found = samples(&sandbox);
     let sidecar = fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let sidecar: Value = serde_json::from_slice(&sidecar).unwrap();
-    let told = |name: &str, labels: &[(&str, &str)], expected: &Value| {
+    let assert_gauge = |name: &str, labels: &[(&str, &str)], expected: &Value| {
         assert!(expected.is_number(), "{name}");
         assert_eq!(found.value(name, labels), expected.as_f64(), "{name} {labels:?}");
     };
-    told("throng_run_success", &[], &1.into());
-    told("throng_run_exit_code", &[], &0.into());
+    assert_gauge("throng_run_success", &[], &1.into());
+    assert_gauge("throng_run_exit_code", &[], &0.into());
     for side in ["input", "output"] {
         for fact in ["rows", "files", "bytes"] {
-            told(&format!("throng_run_{side}_{fact}"), &[], &sidecar[side][fact]);
+            assert_gauge(&format!("throng_run_{side}_{fact}"), &[], &sidecar[side][fact]);
         }
     }
-    told("throng_run_suppressed_rows", &[], &sidecar["output"]["suppressed_rows"]);
-    told("throng_run_classes", &[], &sidecar["utility"]["classes"]);
-    told("throng_run_ncp", &[], &sidecar["utility"]["ncp"]);
+    assert_gauge("throng_run_suppressed_rows", &[], &sidecar["output"]["suppressed_rows"]);
+    assert_gauge("throng_run_classes", &[], &sidecar["utility"]["classes"]);
+    assert_gauge("throng_run_ncp", &[], &sidecar["utility"]["ncp"]);
     for (column, facts) in sidecar["utility"]["columns"].as_object().unwrap() {
-        told("throng_run_column_ncp", &[("column", column)], &facts["ncp"]);
+        assert_gauge("throng_run_column_ncp", &[("column", column)], &facts["ncp"]);
     }
     assert_eq!(found.labels("throng_run_column_ncp", "column").len(), 4);
     let requirements = sidecar["privacy"]["requirements"].as_array().unwrap();
     for requirement in requirements {
         let column = requirement["column"].as_str().unwrap_or_default();
         let labels = [("model", requirement["model"].as_str().unwrap()), ("column", column)];
-        told("throng_run_requirement_required", &labels, &requirement["required"]);
-        told("throng_run_requirement_achieved", &labels, &requirement["achieved"]);
+        assert_gauge("throng_run_requirement_required", &labels, &requirement["required"]);
+        assert_gauge("throng_run_requirement_achieved", &labels, &requirement["achieved"]);
     }
     assert_eq!(found.labels("throng_run_requirement_achieved", "model"), ["k-anonymity", "p-sensitivity"]);
     let info = [("policy_digest", sidecar["policy_digest"].as_str().unwrap()), ("version", env!("CARGO_PKG_VERSION"))];

@@ -239,7 +239,7 @@ fn a_column_may_have_a_p_of_its_own() {
 #[test]
 fn every_algorithm_of_the_policy_file_keeps_the_promise() {
     let input = people(400);
-    for (partition, cluster, told) in [
+    for (partition, cluster, reported) in [
         ("mondrian", "auto", "search"),
         ("mondrian", "greedy-pk", "greedy-pk"),
         ("mondrian", "enhanced-pk", "enhanced-pk"),
@@ -261,7 +261,7 @@ fn every_algorithm_of_the_policy_file_keeps_the_promise() {
         assert_eq!(count.rows, 400, "{partition} {cluster}");
         assert!(count.smallest >= 5 && count.fewest[0] >= 3, "{partition} {cluster}: {count:?}");
         let algorithm = &metrics(&sandbox)["algorithm"];
-        assert_eq!((&algorithm["partition"], &algorithm["cluster"]), (&partition.into(), &told.into()));
+        assert_eq!((&algorithm["partition"], &algorithm["cluster"]), (&partition.into(), &reported.into()));
         assert!(!algorithm["reason"].as_str().unwrap().is_empty());
     }
 }
@@ -335,8 +335,8 @@ role = "sensitive"
     }
     let sst = squares - sum * sum / 300.0;
     let metrics = metrics(&sandbox);
-    let told = metrics["utility"]["columns"]["age"]["sse_sst"].as_f64().unwrap();
-    assert!((told - sse / sst).abs() < 2e-6, "{told} is not {}", sse / sst);
+    let reported = metrics["utility"]["columns"]["age"]["sse_sst"].as_f64().unwrap();
+    assert!((reported - sse / sst).abs() < 2e-6, "{reported} is not {}", sse / sst);
     assert!(metrics["utility"]["columns"]["country"].get("sse_sst").is_none());
     assert_eq!(metrics["algorithm"]["cluster"], "centroid");
     assert_eq!(outcome["outcome"], "released");

@@ -147,7 +147,7 @@ fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
 }
 
 #[test]
-fn of_the_original_only_bounds_in_steps_of_k_are_told() {
+fn of_the_original_only_bounds_in_steps_of_k_are_reported() {
     let sandbox = released();
     let metrics = metrics(&sandbox);
     let original = Rows::of(&people(ROWS));
@@ -159,14 +159,14 @@ fn of_the_original_only_bounds_in_steps_of_k_are_told() {
     assert!((average - bound as f64 / ROWS as f64).abs() < 1e-6, "{average} is not that of {bound} classes");
     let alone = cells.values().filter(|rows| rows.len() == 1).count() as u64;
     assert!(alone > 0 && !alone.is_multiple_of(K), "the table does not try the bound: {alone}");
-    let told = before["sample_uniques"].as_f64().unwrap() * ROWS as f64;
-    assert!((told - alone.next_multiple_of(K) as f64).abs() < 0.01, "{told} for {alone}");
+    let reported = before["sample_uniques"].as_f64().unwrap() * ROWS as f64;
+    assert!((reported - alone.next_multiple_of(K) as f64).abs() < 0.01, "{reported} for {alone}");
     assert_eq!(before["prosecutor"]["highest"], 1.0);
     for at_risk in before["prosecutor"]["at_risk"].as_array().unwrap() {
         let above = at_risk["above"].as_f64().unwrap();
         let found: usize = cells.values().map(Vec::len).filter(|size| 1.0 / *size as f64 > above).sum();
-        let told = at_risk["share"].as_f64().unwrap() * ROWS as f64;
-        assert!((told - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{told} for {found}");
+        let reported = at_risk["share"].as_f64().unwrap() * ROWS as f64;
+        assert!((reported - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{reported} for {found}");
     }
     // Distributions are rounded to steps of at least 1%.
     let step = (ROWS.div_ceil(100) as f64).max(K as f64);

@@ -206,7 +206,7 @@ impl Ended {
         let json = self.json();
         assert_eq!(json["exit_code"], code, "{json}");
         let message = json["error"].as_str().unwrap().to_owned();
-        assert!(self.stderr.contains("error: "), "people are told nothing: {self:?}");
+        assert!(self.stderr.contains("error: "), "there is no error message: {self:?}");
         assert!(!self.stderr.contains("panicked") && !self.stderr.contains("internal error"), "{self:?}");
         message
     }

@@ -66,8 +66,8 @@ fn releases_of_a_series_are_verified_together() {
     // A column that only one of them has hides nothing, and a column of another type is not taken for other rows.
     let earlier = release_files::read(&sandbox.path("night-1"));
     let with = |name: &str, column: ArrayRef| {
-        let columns =
-            earlier.schema().fields().iter().map(|field| field.name().clone()).zip(earlier.columns().to_vec());
+        let schema = earlier.schema();
+        let columns = schema.fields().iter().map(|field| field.name().clone()).zip(earlier.columns().to_vec());
         let columns: Vec<(String, ArrayRef)> = columns.filter(|(known, _)| known != name).collect();
         let columns = columns.iter().map(|(name, column)| (name.as_str(), Arc::clone(column)));
         tables::table(columns.chain([(name, column)]).collect())

@@ -144,7 +144,7 @@ fn a_grid_of_which_nothing_can_be_kept_ends_with_three() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_read() {
+fn mistakes_are_reported_before_anything_is_read() {
     let sandbox = sandbox();
     fs::remove_dir_all(sandbox.path("input")).unwrap();
     let refused =

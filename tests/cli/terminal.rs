@@ -136,7 +136,7 @@ fn there_is_a_manual_page_of_throng_and_of_its_commands() {
 }
 
 #[test]
-fn scripts_are_told_which_argument_is_missing() {
+fn scripts_are_reported_which_argument_is_missing() {
     let error = Sandbox::new().throng(&["verify", "released/"]).json()["error"].as_str().unwrap().to_owned();
     assert_eq!(error, "the following required arguments were not provided: <--policy <POLICY>|--quasi <COLUMNS>>");
 }

@@ -81,7 +81,7 @@ fn a_web_server_is_not_searched_and_not_written_to() {
 }
 
 #[test]
-fn a_server_that_sends_no_parts_is_told() {
+fn a_server_that_sends_no_parts_is_reported() {
     let (sandbox, bytes) = (sandbox(), parquet(&people(100)));
     let server = Server::start(move |request| {
         let mut whole = request.clone();
@@ -141,11 +141,11 @@ fn with_credentials(sandbox: &Sandbox, server: &Server, arguments: &[&str]) -> E
 fn assert_silent(ended: &Ended) {
     let said = ended.said().to_lowercase();
     let line = said.lines().find(|line| line.contains(CANARY) || line.contains("signature="));
-    assert!(line.is_none(), "a credential is told: {}", line.unwrap_or_default());
+    assert!(line.is_none(), "a credential is shown: {}", line.unwrap_or_default());
 }
 
 #[test]
-fn credentials_are_sent_to_the_store_and_told_to_nobody() {
+fn credentials_are_sent_to_the_store_and_shown_to_no_one() {
     let (sandbox, server) = (sandbox(), two_halves());
     for format in ["text", "json"] {
         let arguments =

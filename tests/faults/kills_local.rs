@@ -139,7 +139,7 @@ pub fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
             let mut run = trial.sandbox.start(&arguments);
             let log = BufReader::new(run.stderr.take().unwrap());
             let needle = format!("\"stage\":\"{stage}\"");
-            assert!(log.lines().any(|line| line.unwrap().contains(&needle)), "the log does not tell of {stage}");
+            assert!(log.lines().any(|line| line.unwrap().contains(&needle)), "the log does not name {stage}");
             end(run)
         }
         Moment::Time(time) => {

@@ -96,7 +96,7 @@ fn requests(server: &Server, growth: Growth, name: &str) -> (usize, Duration) {
 }
 
 #[test]
-fn of_two_at_once_one_wins_and_the_other_is_told() {
+fn of_two_at_once_one_wins_and_the_other_is_notified() {
     let Some(server) = server() else { return };
     for (growth, name) in [(Growth::Append, "append"), (Growth::Series, "night"), (Growth::Table, "table-night")] {
         let nights = Nights::begun(server, growth, &format!("{name}-twice"));
@@ -146,7 +146,7 @@ fn faults_of_the_store_leave_the_old_state_or_the_new_one() {
         }
     }
     say(&format!(
-        "appends and nights under faults: seeds {first} to {}; {done} done, {failed} failed, {unknown} can't tell",
+        "appends and nights under faults: seeds {first} to {}; {done} done, {failed} failed, {unknown} in doubt",
         first + runs - 1
     ));
 }

@@ -47,8 +47,8 @@ fn faults_of_the_store_leave_the_old_state_or_the_whole_new_release() {
     thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
     let counts = counts.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
-    let told: Vec<String> = counts.iter().map(|(what, times)| format!("{what} {times}")).collect();
-    say(&format!("fault schedules: seeds {first} to {}; {}", first + runs - 1, told.join(", ")));
+    let counted: Vec<String> = counts.iter().map(|(what, times)| format!("{what} {times}")).collect();
+    say(&format!("fault schedules: seeds {first} to {}; {}", first + runs - 1, counted.join(", ")));
     assert!(failed.is_empty(), "repeat these with THRONG_FAULT_SEED=<seed> THRONG_FAULT_RUNS=1: {failed:?}");
 }
 
@@ -85,7 +85,7 @@ fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
                 assert_eq!(state.release, Some(new), "{}", report("a run said that it released, and did not"));
             }
             // The one case in which a run does not know its outcome.
-            (Some(75), Some(error)) if error.contains("is published if") => count("runs that can't tell", 1),
+            (Some(75), Some(error)) if error.contains("is published if") => count("runs in doubt", 1),
             (Some(75), Some(_)) => {
                 count("runs failed", 1);
                 let is_mine = jobs == 1 && state.release == Some(new);

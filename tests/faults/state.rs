@@ -92,7 +92,7 @@ pub fn look_at_folder(trial: &Trial, folder: &Path) -> Result<State, String> {
 }
 
 #[test]
-fn what_is_no_whole_release_is_told() {
+fn what_is_no_whole_release_is_reported() {
     let trial = Trial::new(600, 1);
     let whole = objects_of(&trial.sandbox.path("known-0"));
     let changed = |change: &dyn Fn(&mut Objects)| {

@@ -217,7 +217,7 @@ pub fn wait(mut run: Child) -> Ended {
     };
     let ended =
         Ended::from(std::process::Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() });
-    assert!(!ended.said().contains(SECRET), "the secret is told: {ended:?}");
+    assert!(!ended.said().contains(SECRET), "the secret is shown: {ended:?}");
     assert!(!ended.stderr.contains("internal error"), "{ended:?}");
     ended
 }

@@ -90,6 +90,6 @@ fn look_for_canaries(bucket: &str, security: Variables) {
 
 fn assert_clean(text: &str) {
     for canary in ["cancer", "asthma", "hiv", "person 1", KEY_ID, SECRET, TOKEN, crate::process::SECRET] {
-        assert!(!text.contains(canary), "`{canary}` is told: {text}");
+        assert!(!text.contains(canary), "`{canary}` is shown: {text}");
     }
 }

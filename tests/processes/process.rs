@@ -53,11 +53,11 @@ impl Process {
     pub fn start(arguments: &[&str], environment: &[(&'static str, String)]) -> Self {
         let mut child = command(arguments, environment).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::default();
-        let (lines, told) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        let (lines, shared) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         let reader = std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
-                told.0.lock().unwrap().push(line);
-                told.1.notify_all();
+                shared.0.lock().unwrap().push(line);
+                shared.1.notify_all();
             }
         });
         Self { child, log, reader: Some(reader) }
@@ -70,7 +70,7 @@ impl Process {
 
     /// Returns how often the process has begun a task.
     pub fn begun(&self, task: &str) -> usize {
-        told(&self.log.0.lock().unwrap(), "a task begins").filter(|line| line["fields"]["task"] == task).count()
+        entries(&self.log.0.lock().unwrap(), "a task begins").filter(|line| line["fields"]["task"] == task).count()
     }
 
     /// Waits until the process has logged a message `times` times, and returns the fields of the last one.
@@ -78,7 +78,7 @@ impl Process {
         let since = Instant::now();
         let mut lines = self.log.0.lock().unwrap();
         loop {
-            if let Some(found) = told(&lines, message).nth(times - 1) {
+            if let Some(found) = entries(&lines, message).nth(times - 1) {
                 return found["fields"].clone();
             }
             let ended = self.child.try_wait().unwrap();
@@ -89,7 +89,7 @@ impl Process {
 
     /// Returns how often a message was logged so far.
     pub fn count(&self, message: &str) -> usize {
-        told(&self.log.0.lock().unwrap(), message).count()
+        entries(&self.log.0.lock().unwrap(), message).count()
     }
 
     /// Returns everything that was logged so far.
@@ -127,7 +127,7 @@ impl Process {
 }
 
 /// Returns the lines that log a message.
-fn told(lines: &[String], message: &str) -> impl Iterator<Item = Value> {
+fn entries(lines: &[String], message: &str) -> impl Iterator<Item = Value> {
     let lines = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter(move |line| line["fields"]["message"] == message)
 }

@@ -146,7 +146,7 @@ async fn nothing_of_a_query_is_planned_below_the_operator() {
         let plan = datafusion::physical_plan::displayable(physical.as_ref()).indent(true).to_string();
         let shown = datafusion::physical_plan::displayable(physical.as_ref()).set_show_statistics(true).indent(true);
         for value in ["Min=Exact", "Max=Exact", "69", "asthma"] {
-            assert!(!shown.to_string().contains(value), "{query}: the plan tells values of the input\n{shown}");
+            assert!(!shown.to_string().contains(value), "{query}: the plan shows values of the input\n{shown}");
         }
         for below in below_the_operator(&plan) {
             assert!(below.trim_start().starts_with("DataSourceExec: "), "{query}\n{plan}");

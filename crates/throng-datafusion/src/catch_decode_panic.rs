@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_an_error_and_the_hook_is_told_that_it_will_be_one() {
+    async fn a_panic_is_an_error_and_the_hook_knows_that_it_will_be_one() {
         let error = catch_decode_panic::<()>(async {
             assert!(is_decoding());
             tokio::task::yield_now().await;

@@ -278,7 +278,7 @@ fn a_hierarchy_must_go_with_the_type() {
 }
 
 #[test]
-fn names_are_compared_exactly_and_all_differences_are_told() {
+fn names_are_compared_exactly_and_all_differences_are_reported() {
     let written = "[columns.Age]\nrole = 'quasi'\n[columns.zipcode]\nrole = 'quasi'\n\
                    [columns.ill]\nrole = 'sensitive'\n\
                    [columns.gone]\nrole = 'identifier'\n";

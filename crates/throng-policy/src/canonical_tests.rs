@@ -20,7 +20,7 @@ fn the_canonical_text_is_the_promise_in_effect() {
 }
 
 #[test]
-fn every_form_of_hierarchy_is_told() {
+fn every_form_of_hierarchy_is_reported() {
     let policy = read(&format!(
         "{HEAD}[columns]\na = {{ role = 'quasi', hierarchy = {{ width = 5, levels = 2, origin = 1 }} }}\n\
          b = {{ role = 'quasi', hierarchy = {{ date = ['month', 'year'] }} }}\n\
@@ -44,7 +44,7 @@ fn locations_files_and_the_order_of_columns_do_not_count() {
 }
 
 #[test]
-fn what_is_promised_beyond_k_and_p_is_told() {
+fn what_is_promised_beyond_k_and_p_is_reported() {
     let folder = folder();
     let policy = read_in(folder.path(), EXTENDED, &Overrides::default()).unwrap();
     assert_eq!(
@@ -69,7 +69,7 @@ fn what_is_promised_beyond_k_and_p_is_told() {
 }
 
 #[test]
-fn prefixes_and_bands_of_categories_are_told() {
+fn prefixes_and_bands_of_categories_are_reported() {
     let text = format!(
         "{HEAD}columns.q.role = 'quasi'\ncolumns.a = {{ role = 'sensitive', categories = [{{ name = 'x', prefixes = ['C'] }}, \
          {{ name = 'y', bands = [{{ from = 5, below = 7.5 }}, {{ below = '1970-01-03' }}] }}] }}\n"
@@ -80,7 +80,7 @@ fn prefixes_and_bands_of_categories_are_told() {
 }
 
 #[test]
-fn the_release_of_categories_is_told_also_when_it_is_the_default() {
+fn the_release_of_categories_is_reported_also_when_it_is_the_default() {
     let with = |release: &str| {
         let column = format!("{{ role = 'sensitive', categories = [['x'], ['y']]{release} }}");
         read(&format!("{HEAD}columns.a.role = 'quasi'\ncolumns.b = {column}\n")).unwrap().canonical_json()

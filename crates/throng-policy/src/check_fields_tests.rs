@@ -190,7 +190,7 @@ fn default_is_an_option_as_text_and_a_column_as_a_table() {
 }
 
 #[test]
-fn a_file_of_another_version_is_told_so_besides_its_unknown_fields() {
+fn a_file_of_another_version_is_named_besides_its_unknown_fields() {
     let head = "input.location = 'in'\noutput.location = 'out'\nprivacy.k = 2\ncolumns.a.role = 'quasi'\n";
     assert_eq!(
         complaints(&format!("version = 2\nnew = true\n{head}")),

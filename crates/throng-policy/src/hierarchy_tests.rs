@@ -249,7 +249,7 @@ fn a_file_may_have_another_delimiter() {
 }
 
 #[test]
-fn problems_of_a_file_are_told_where_the_policy_names_it() {
+fn problems_of_a_file_are_reported_where_the_policy_names_it() {
     let at = "policy.toml:7:13: columns.a.hierarchy: `x.csv`:";
     assert_eq!(
         refused_file(b"a;A;*\n\nb;*\n"),

@@ -76,7 +76,7 @@ fn p_is_held_against_the_k_of_the_preset() {
 }
 
 #[test]
-fn without_a_preset_k_is_required_and_the_presets_are_told() {
+fn without_a_preset_k_is_required_and_the_presets_are_reported() {
     assert_eq!(
         complaints(&with("p = 2")),
         ["policy.toml:4:1: privacy.k: required field is missing; give a number, or a `preset`: `common`, `research`, \

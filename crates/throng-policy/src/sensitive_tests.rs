@@ -166,7 +166,7 @@ fn categories_have_names_and_values() {
 }
 
 #[test]
-fn categories_can_be_told_apart() {
+fn categories_can_be_distinguished() {
     let too_few = |count: u32| {
         format!(
             "policy.toml:7:14: columns.a.categories: has {count} of at least 2 categories; with fewer there is nothing \

@@ -80,7 +80,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Commit {
-    /// By a put that the store refuses when another run was faster. A store that takes it all the same is found out before
+    /// By a put that the store refuses when another run was faster. A store that ignores the condition is detected before
     /// anything is written, and refused.
     #[default]
     Conditional,

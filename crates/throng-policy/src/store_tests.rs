@@ -36,7 +36,7 @@ fn every_field_of_a_store_is_read() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_store_is_told_at_once() {
+fn all_that_is_wrong_with_a_store_is_reported_at_once() {
     let text = "[store]\nendpoint = 'minio:9000'\nregion = ''\ntimeout = '30'\nconnect_timeout = '0s'\n\
                 retry_timeout = 'soon'\n";
     let time = "is not a time; expected one such as `500ms`, `30s`, `5min` or `1h`";
@@ -56,21 +56,21 @@ fn all_that_is_wrong_with_a_store_is_told_at_once() {
 #[test]
 fn a_store_has_no_place_for_a_secret() {
     for field in ["access_key_id", "secret_access_key", "token", "password", "account_key"] {
-        let told = complaints(&with(&format!("[store]\n{field} = 'hunter2'\n")));
-        assert!(told[0].starts_with(&format!("policy.toml:6:1: store.{field}: unknown field")), "{told:?}");
-        assert!(!told[0].contains("hunter2"), "{told:?}");
+        let problems = complaints(&with(&format!("[store]\n{field} = 'hunter2'\n")));
+        assert!(problems[0].starts_with(&format!("policy.toml:6:1: store.{field}: unknown field")), "{problems:?}");
+        assert!(!problems[0].contains("hunter2"), "{problems:?}");
     }
     for endpoint in ["https://key:hunter2@host", "https://host/?token=hunter2", "${URL}"] {
-        let told = complaints(&with(&format!("[store]\nendpoint = '{endpoint}'\n")));
-        assert!(told[0].contains("secret") && !told[0].contains("hunter2"), "{told:?}");
+        let problems = complaints(&with(&format!("[store]\nendpoint = '{endpoint}'\n")));
+        assert!(problems[0].contains("secret") && !problems[0].contains("hunter2"), "{problems:?}");
     }
 }
 
 #[test]
 fn an_endpoint_without_encryption_is_taken_only_when_allowed() {
-    let told = complaints(&with("[store]\nendpoint = 'http://minio:9000'\n"));
+    let problems = complaints(&with("[store]\nendpoint = 'http://minio:9000'\n"));
     assert_eq!(
-        told,
+        problems,
         ["policy.toml:6:12: store.endpoint: is not encrypted; use https://, or set `allow_http = true` beside it"]
     );
 }
@@ -78,10 +78,10 @@ fn an_endpoint_without_encryption_is_taken_only_when_allowed() {
 #[test]
 fn an_output_on_the_web_is_refused() {
     let text = with("").replace("\"out\"", "\"https://host/out\"");
-    let told = complaints(&text);
+    let problems = complaints(&text);
     assert!(
-        told[0].starts_with("policy.toml:3:19: output.location: http:// and https:// can only be read"),
-        "{told:?}"
+        problems[0].starts_with("policy.toml:3:19: output.location: http:// and https:// can only be read"),
+        "{problems:?}"
     );
 }
 

@@ -425,7 +425,7 @@ fn a_file_is_loaded_with_hierarchies_from_its_folder() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_from_a_bad_one() {
+fn a_file_that_cannot_be_read_is_distinguished_from_a_bad_one() {
     let folder = folder();
     let file = folder.path().join("policy.toml");
     let error = Policy::load(&file, &Overrides::default()).unwrap_err();

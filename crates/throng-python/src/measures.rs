@@ -100,7 +100,7 @@ pub fn check(
     Ok(document.to_string())
 }
 
-/// Tells what a run would do.
+/// Returns what a run would do, as JSON.
 #[pyfunction]
 #[pyo3(signature = (policy, table, settings))]
 pub fn plan(

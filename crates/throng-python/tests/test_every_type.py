@@ -1,6 +1,6 @@
 """Every type that a frame of a library can have: in as a frame, out as a frame of the same library, with the same values.
 
-A type that a library does not have is told by an exception of that library when the column is made, and is not counted as tested; the
+A type that a library does not have raises an exception of that library when the column is made, and is not counted as tested; the
 number of the others is fixed below, so that none gets lost.
 """
 

@@ -1,4 +1,4 @@
-"""Runs that publish: series, appends and linked tables; and what the command tells without a release: plan, bound, units."""
+"""Runs that publish: series, appends and linked tables; and what the command reports without a release: plan, bound, units."""
 
 from __future__ import annotations
 

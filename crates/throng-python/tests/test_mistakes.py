@@ -1,4 +1,4 @@
-"""What people get wrong at first, and what they are told."""
+"""Common mistakes, and their messages."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_columns_are_forgotten():
 def test_k_or_p_is_missing_wrong_or_too_high():
     assert "give k" in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, **ROLES))
     assert "give k" in refused(throng.UsageError, lambda: throng.sweep(PEOPLE, **ROLES))
-    for k, told in ((3.5, "k is a float"), ("3", "k is a str"), (-1, "k = -1 is too small"), (None, "give k"), (True, "k is a bool"), (2**70, "too large")):
-        assert told in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=k, **ROLES))
+    for k, expected in ((3.5, "k is a float"), ("3", "k is a str"), (-1, "k = -1 is too small"), (None, "give k"), (True, "k is a bool"), (2**70, "too large")):
+        assert expected in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=k, **ROLES))
     assert "k = 0 protects no one" in refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=0, **ROLES))
     assert "highest p that works for it is 3" in refused(throng.PrivacyError, lambda: throng.anonymize(PEOPLE, k=10, p=5, **ROLES))
     text = refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=2, p=5, **ROLES))
@@ -170,7 +170,7 @@ def test_other_things_are_taken_for_tables():
 
 
 def test_a_setting_of_the_call_is_wrong():
-    for settings, told in (
+    for settings, expected in (
         ({"threads": 0}, "threads = 0 is too small"),
         ({"threads": "all"}, "threads is a str"),
         ({"seed": -1}, "seed = -1"),
@@ -180,7 +180,7 @@ def test_a_setting_of_the_call_is_wrong():
         ({"memory_limit": "9" * 400}, "too large"),
         ({"seed": 2**64}, "too large"),
     ):
-        assert told in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, **settings))
+        assert expected in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, **settings))
     for call in (
         lambda: throng.generate_census(-1),
         lambda: throng.verify(PEOPLE, quasi=["age"], k=-1),
@@ -193,7 +193,7 @@ def test_a_setting_of_the_call_is_wrong():
     assert refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, budget="slow")).startswith("budget:")
 
 
-def test_a_promise_is_named_in_whole_and_told_when_it_is_broken():
+def test_a_promise_is_named_in_whole_and_reported_when_it_is_broken():
     for settings in ({}, {"k": 2, "sensitive": ["illness"]}):
         assert "give the promise" in refused(throng.UsageError, lambda: throng.verify(PEOPLE, quasi=["age"], **settings))
     text = refused(throng.VerificationError, lambda: throng.verify(PEOPLE, quasi=["age"], sensitive=["illness"], k=20, p=3))

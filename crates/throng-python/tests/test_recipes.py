@@ -156,11 +156,11 @@ def test_the_task_runs_in_airflow(people):
     assert throng.verify(people / "released" / "people", people / "policy.toml").rows == 600
     (people / "policy.toml").write_text(POLICY.replace("k = 5", "k = 5000"))
     failed = run(people, programs / "airflow", "dags", "test", "release_people", **variables)
-    told = failed.stdout + failed.stderr
-    assert "state=failed" in told, told
+    output = failed.stdout + failed.stderr
+    assert "state=failed" in output, output
     # No second attempt, as none can succeed.
-    assert "AirflowFailException" in told
-    assert "up_for_retry" not in told.lower()
+    assert "AirflowFailException" in output
+    assert "up_for_retry" not in output.lower()
 
 
 @pytest.mark.parametrize(("name", "example"), [("dagster", "dagster_asset.py"), ("airflow", "airflow_dag.py")])

@@ -67,7 +67,7 @@ fn attackers(risk: &Risk) -> Markup {
         section {
             h2 { "The risk of being found" }
             p {
-                "A class is all rows with the same values in the columns above. Whoever knows these values of a person in a \
+                "A class is all rows with the same values in the columns above. Anyone who knows these values of a person in a \
                  class of f rows finds the right row with a probability of 1/f."
             }
             table id="risk" {

@@ -24,8 +24,8 @@ impl ServerProcess {
             .map_err(|error| format!("{} could not be started: {error}", command.get_program().display()))?;
         let life = child.stdin.take().ok_or("the server has no input")?;
         let mut line = String::new();
-        let told = child.stdout.take().map(|output| BufReader::new(output).read_line(&mut line));
-        let Some(port) = told.and_then(|_| line.trim().parse().ok()) else {
+        let read = child.stdout.take().map(|output| BufReader::new(output).read_line(&mut line));
+        let Some(port) = read.and_then(|_| line.trim().parse().ok()) else {
             let _ = child.kill();
             let _ = child.wait();
             return Err("the server did not start".to_owned());

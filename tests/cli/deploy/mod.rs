@@ -296,7 +296,7 @@ def ended(arguments):
     except AirflowException as error:
         return [type(error).__name__, str(error)]
 
-told = [ended(["check", "policy.toml"]), ended(["run", "none.toml"]),
+reported = [ended(["check", "policy.toml"]), ended(["run", "none.toml"]),
         ended(["run", "policy.toml", "--input", "s3://bucket/people.parquet"]),
         ended(["run", "policy.toml", "--output", "/proc/none/release"])]
 operator = throng_dag.ThrongOperator(task_id="x", arguments=["generate", "census", "--rows", "100000000", "-o", "big"])
@@ -304,14 +304,14 @@ def stopped():
     try:
         operator.execute({})
     except AirflowFailException:
-        told.append(["stopped"])
+        reported.append(["stopped"])
 waiting = threading.Thread(target=stopped)
 waiting.start()
 while operator.process is None: time.sleep(0.01)
 operator.on_kill()
 waiting.join()
-told.append([operator.process.returncode])
-print(json.dumps([told, throng_dag.dag.settings["max_active_runs"], throng_dag.dag.settings["default_args"]["retries"]]))
+reported.append([operator.process.returncode])
+print(json.dumps([reported, throng_dag.dag.settings["max_active_runs"], throng_dag.dag.settings["default_args"]["retries"]]))
 "#;
 
 #[test]
@@ -335,17 +335,17 @@ fn airflow_tries_again_only_what_may_pass() {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let told: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
-    assert_eq!((&told[1], told[2].as_u64().unwrap() > 0), (&1.into(), true));
-    let told = &told[0];
-    assert_eq!(told[0], serde_json::json!(["done", "feasible"]));
-    assert_eq!(told[1][0], "AirflowFailException");
-    assert!(told[1][1].as_str().unwrap().starts_with("throng ended with 78: none.toml"), "{told}");
-    assert_eq!(told[2][0], "AirflowException", "75 is tried again: {told}");
-    assert!(told[2][1].as_str().unwrap().starts_with("throng ended with 75: "), "{told}");
-    assert_eq!(told[3][0], "AirflowFailException", "a folder that can't be created stays so: {told}");
-    assert!(told[3][1].as_str().unwrap().starts_with("throng ended with 78: creating "), "{told}");
-    assert_eq!(told[4], serde_json::json!(["stopped"]));
-    let by_signal = &told[5][0];
-    assert!(by_signal == 143 || by_signal == -15, "{told}");
+    let reported: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((&reported[1], reported[2].as_u64().unwrap() > 0), (&1.into(), true));
+    let reported = &reported[0];
+    assert_eq!(reported[0], serde_json::json!(["done", "feasible"]));
+    assert_eq!(reported[1][0], "AirflowFailException");
+    assert!(reported[1][1].as_str().unwrap().starts_with("throng ended with 78: none.toml"), "{reported}");
+    assert_eq!(reported[2][0], "AirflowException", "75 is tried again: {reported}");
+    assert!(reported[2][1].as_str().unwrap().starts_with("throng ended with 75: "), "{reported}");
+    assert_eq!(reported[3][0], "AirflowFailException", "a folder that can't be created stays so: {reported}");
+    assert!(reported[3][1].as_str().unwrap().starts_with("throng ended with 78: creating "), "{reported}");
+    assert_eq!(reported[4], serde_json::json!(["stopped"]));
+    let by_signal = &reported[5][0];
+    assert!(by_signal == 143 || by_signal == -15, "{reported}");
 }

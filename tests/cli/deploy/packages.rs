@@ -282,8 +282,8 @@ fn the_binary_runs_the_demo_in_an_empty_root() {
 fn the_settings_of_the_allocator_are_in_the_binary() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
     let ran = command.arg("--version").env("_RJEM_MALLOC_CONF", "stats_print:true").output().unwrap();
-    let told = String::from_utf8(ran.stderr).unwrap();
+    let settings_text = String::from_utf8(ran.stderr).unwrap();
     for setting in ["narenas: 4", "dirty_decay_ms: 1000", "muzzy_decay_ms: 0", "thp: \"always\""] {
-        assert!(told.contains(&format!("opt.{setting}")), "{setting} is not in: {told}");
+        assert!(settings_text.contains(&format!("opt.{setting}")), "{setting} is not in: {settings_text}");
     }
 }

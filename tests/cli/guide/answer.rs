@@ -10,7 +10,7 @@ const PART: &str = "…";
 
 /// Returns the output without parts that differ between runs or compression versions: the folder, the run id, times and
 /// sizes.
-pub fn told(output: &str, folder: &Path) -> String {
+pub fn normalized(output: &str, folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap();
     let output = output.replace(folder.to_str().unwrap(), PART);
     let lines = output.lines().map(|line| {

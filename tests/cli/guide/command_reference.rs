@@ -21,12 +21,12 @@ pub fn page() -> String {
     for command in commands(&[]) {
         let below = commands(&[&command]);
         if below.is_empty() {
-            let (own, shared) = parted(&help(&[&command]));
+            let (own, shared) = split_options(&help(&[&command]));
             common = shared;
             sections += &section(&command, &own);
         }
         for inner in below {
-            let (own, _) = parted(&help(&[&command, &inner]));
+            let (own, _) = split_options(&help(&[&command, &inner]));
             sections += &section(&format!("{command} {inner}"), &own);
         }
     }
@@ -55,7 +55,7 @@ fn commands(of: &[&str]) -> Vec<String> {
 }
 
 /// Splits a help text into the command's own part and the common options.
-fn parted(help: &str) -> (String, String) {
+fn split_options(help: &str) -> (String, String) {
     let (mut own, mut shared, mut is_common) = (String::new(), String::new(), false);
     for line in help.lines().map(str::trim_end) {
         if line.trim_start().starts_with('-') && line.starts_with("  ") && !line.starts_with("          ") {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use throng_policy::{Overrides, Policy};
 
-use super::answer::{matches, renewed, told};
+use super::answer::{matches, renewed, normalized};
 use super::blocks::{Action, Block, blocks};
 use super::repository;
 
@@ -98,7 +98,7 @@ impl Page {
         if words.contains(&format!("`{name}`")) {
             Ok(())
         } else {
-            Err(format!("nobody is told to save this as {name}"))
+            Err(format!("no text says to save this as {name}"))
         }
     }
 
@@ -173,7 +173,7 @@ impl Page {
                         continue;
                     };
                     let said = fs::read_to_string(outputs.join(question.to_string())).unwrap();
-                    let found = told(&said, folder);
+                    let found = normalized(&said, folder);
                     if !matches(&block.text, &found) {
                         match renewed(&block.text, &found).filter(|_| write) {
                             Some(text) => changes.push((block.place.clone(), text)),
@@ -247,16 +247,16 @@ fn a_fragment_is_a_part_of_a_policy() {
 }
 
 #[test]
-fn what_is_wrong_with_a_page_is_told() {
+fn what_is_wrong_with_a_page_is_reported() {
     let wrong = |text: &str| Page::of("page", text.to_owned()).run(&Setting::default(), false);
     let right = "`a.csv`\n```csv a.csv\nx\n1\n```\n```sh\ncat a.csv\nexport Y=2\n```\n```text\nx\n...\n```\n```sh\necho $Y\n```\n\
                  ```text\n2\n```\n```sql\nSELECT x FROM 'a.csv'\n```\n```text\n...\n| 1 |\n...\n```\n";
     assert_eq!(wrong(right), Vec::<String>::new());
-    for (page, told) in [
+    for (page, normalized) in [
         ("```sh\necho a\n```\n```text\nb\n```\n", "line 4: the block before it answers\na"),
         ("```sh\ntrue\n```\n```sh\nthrong run nothing.toml\n```\n", "line 4: the block ended with exit status: 78"),
         ("```text\na\n```\n", "line 1: an answer without a block"),
-        ("```csv a.csv\nx\n```\n", "line 1: nobody is told to save this as a.csv"),
+        ("```csv a.csv\nx\n```\n", "line 1: no text says to save this as a.csv"),
         ("```toml\n[privacy]\nk = 0\n```\n", "line 1: no valid policy"),
         ("```rust of=Cargo.toml\nfn main() {}\n```\n", "line 1: Cargo.toml has no such part"),
         (
@@ -266,6 +266,6 @@ fn what_is_wrong_with_a_page_is_told() {
         ("```sh norun: why\nthrong rum\n```\n", "line 1: not understood"),
     ] {
         let found = wrong(page);
-        assert!(found.len() == 1 && found[0].contains(told), "{told}: {found:?}");
+        assert!(found.len() == 1 && found[0].contains(normalized), "{normalized}: {found:?}");
     }
 }

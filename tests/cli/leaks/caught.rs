@@ -14,7 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 
 use super::order::order_leaks;
 use super::search::{Audience, NUMBERS, Seen, leaks, published};
-use super::statistics::told_besides;
+use super::statistics::metadata_besides;
 use crate::sandbox::Sandbox;
 use crate::tables::{Draws, strings, table};
 
@@ -132,24 +132,24 @@ fn orders_that_tell_are_caught() {
 fn files_that_tell_more_than_their_rows_are_caught() {
     let sandbox = Sandbox::new();
     let sound = write(&sandbox, "sound.parquet", &rows("x"), properties().build());
-    assert_eq!(told_besides(&sound), Vec::<String>::new());
+    assert_eq!(metadata_besides(&sound), Vec::<String>::new());
     let pair = KeyValue::new("origin".to_owned(), "elsewhere".to_owned());
     let noted = write(&sandbox, "a.parquet", &rows("x"), properties().set_key_value_metadata(Some(vec![pair])).build());
-    assert_eq!(told_besides(&noted), ["the metadata key origin", "metadata of the schema"]);
+    assert_eq!(metadata_besides(&noted), ["the metadata key origin", "metadata of the schema"]);
     let schema = Schema::new_with_metadata(
         rows("x").schema().fields().clone(),
         HashMap::from([("origin".to_owned(), "canary-schema".to_owned())]),
     );
     let packed = RecordBatch::try_new(Arc::new(schema), rows("x").columns().to_vec()).unwrap();
     let packed = write(&sandbox, "packed.parquet", &packed, properties().build());
-    assert!(told_besides(&packed).contains(&"metadata of the schema".to_owned()));
+    assert!(metadata_besides(&packed).contains(&"metadata of the schema".to_owned()));
     assert!(leaks(&published(&sandbox.path("out"))).contains(&"schema in the schema of packed.parquet".to_owned()));
     let foreign = write(&sandbox, "b.parquet", &rows("x"), properties().set_created_by("spark".to_owned()).build());
-    assert_eq!(told_besides(&foreign), ["another creator"]);
+    assert_eq!(metadata_besides(&foreign), ["another creator"]);
     let bloom = write(&sandbox, "c.parquet", &rows("x"), properties().set_bloom_filter_enabled(true).build());
-    assert_eq!(told_besides(&bloom), ["a bloom filter of text", "a bloom filter of number"]);
+    assert_eq!(metadata_besides(&bloom), ["a bloom filter of text", "a bloom filter of number"]);
     let paged = properties().set_statistics_enabled(EnabledStatistics::Page).set_offset_index_disabled(false).build();
-    assert_eq!(told_besides(&write(&sandbox, "d.parquet", &rows("x"), paged)), ["statistics of pages"]);
+    assert_eq!(metadata_besides(&write(&sandbox, "d.parquet", &rows("x"), paged)), ["statistics of pages"]);
 }
 
 /// The rows of one file under the footer of another, as written by a writer that keeps statistics of the input.
@@ -164,6 +164,6 @@ fn statistics_of_other_rows_are_caught() {
     let footer = u32::from_le_bytes(known[known.len() - 8..known.len() - 4].try_into().unwrap()) as usize;
     let border = known.len() - 8 - footer;
     sandbox.write("out/mixed.parquet", [&shown[..border], &known[border..]].concat());
-    let told = told_besides(&sandbox.path("out/mixed.parquet"));
-    assert_eq!(told, ["an extreme of number that is no value of it"; 2]);
+    let traces = metadata_besides(&sandbox.path("out/mixed.parquet"));
+    assert_eq!(traces, ["an extreme of number that is no value of it"; 2]);
 }

@@ -46,7 +46,7 @@ fn assert_silent(ended: &Ended) {
     let said = ended.said();
     for secret in [CANARY, "72615039"] {
         let line = said.lines().find(|line| line.contains(secret));
-        assert!(line.is_none(), "a value is told: {}", line.unwrap_or_default());
+        assert!(line.is_none(), "a value is shown: {}", line.unwrap_or_default());
     }
 }
 
@@ -86,7 +86,7 @@ fn logs_are_there_to_be_searched() {
 }
 
 #[test]
-fn a_value_that_a_hierarchy_lacks_is_not_told() {
+fn a_value_that_a_hierarchy_lacks_is_not_reported() {
     let lacking = "[columns.city]\nrole = \"quasi\"\nhierarchy = { tree = { North = [\"A\"], South = [\"B\"] } }";
     let sandbox = sandbox(&COLUMNS.replace("[columns.city]\nrole = \"quasi\"", lacking));
     for command in ["run", "check"] {

@@ -109,7 +109,7 @@ fn the_order_of_a_release_says_nothing_of_the_order_of_the_input() {
         sandbox.run(more);
         let (origins, classes) = origins(&input, &read(&sandbox.release()));
         assert_eq!(origins.len(), ROWS);
-        assert!(classes.iter().max().unwrap() > &50, "too few classes to tell");
+        assert!(classes.iter().max().unwrap() > &50, "too few classes");
         assert_eq!(order_leaks(&origins, &classes), Vec::<String>::new(), "{more:?}");
     }
 }

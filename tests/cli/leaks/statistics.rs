@@ -18,29 +18,29 @@ use crate::release_files::data_files;
 use crate::sandbox::{Ended, Sandbox};
 
 /// Returns the metadata of a file that does not follow from its rows.
-pub fn told_besides(path: &Path) -> Vec<String> {
+pub fn metadata_besides(path: &Path) -> Vec<String> {
     let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
     let metadata = reader.parse_and_finish(&File::open(path).unwrap()).unwrap();
-    let mut told = Vec::new();
+    let mut traces = Vec::new();
     let file = metadata.file_metadata();
     for pair in file.key_value_metadata().into_iter().flatten() {
         if pair.key != "ARROW:schema" {
-            told.push(format!("the metadata key {}", pair.key));
+            traces.push(format!("the metadata key {}", pair.key));
         }
     }
     if !file.created_by().is_some_and(|name| name.starts_with("throng ")) {
-        told.push("another creator".to_owned());
+        traces.push("another creator".to_owned());
     }
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let schema = reader.schema();
     if !schema.metadata().is_empty() || schema.fields().iter().any(|field| !is_role_alone(field)) {
-        told.push("metadata of the schema".to_owned());
+        traces.push("metadata of the schema".to_owned());
     }
-    told.extend(of_chunks(path, &metadata));
+    traces.extend(of_chunks(path, &metadata));
     if metadata.column_index().is_some_and(|index| index.iter().flatten().any(|index| index.num_pages() > 0)) {
-        told.push("statistics of pages".to_owned());
+        traces.push("statistics of pages".to_owned());
     }
-    told
+    traces
 }
 
 /// Returns whether the metadata of a field is its role and its form, in words of the policy file.
@@ -58,31 +58,31 @@ fn is_role_alone(field: &Field) -> bool {
 
 /// Checks that the extremes of each chunk are values of its rows, and that its null count is right.
 fn of_chunks(path: &Path, metadata: &ParquetMetaData) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut traces = Vec::new();
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let rows = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
         let batches: Vec<_> = rows.with_row_groups(vec![number]).build().unwrap().map(Result::unwrap).collect();
         for (place, chunk) in group.columns().iter().enumerate() {
             let name = chunk.column_path().string();
             if chunk.bloom_filter_offset().is_some() {
-                told.push(format!("a bloom filter of {name}"));
+                traces.push(format!("a bloom filter of {name}"));
             }
             let Some(statistics) = chunk.statistics() else { continue };
             let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(place)).collect();
             let nulls: usize = columns.iter().map(|column| column.logical_null_count()).sum();
-            if statistics.null_count_opt().is_some_and(|told| told != nulls as u64) {
-                told.push(format!("nulls of {name} that are not there"));
+            if statistics.null_count_opt().is_some_and(|traces| traces != nulls as u64) {
+                traces.push(format!("nulls of {name} that are not there"));
             }
             let values: HashSet<Vec<u8>> =
                 columns.iter().flat_map(|column| encoded(column, chunk.column_type())).collect();
             for extreme in [statistics.min_bytes_opt(), statistics.max_bytes_opt()].into_iter().flatten() {
                 if !values.contains(extreme) && !is_zero(statistics) {
-                    told.push(format!("an extreme of {name} that is no value of it"));
+                    traces.push(format!("an extreme of {name} that is no value of it"));
                 }
             }
         }
     }
-    told
+    traces
 }
 
 /// Whether an extreme is zero, which writers record with either sign.
@@ -120,7 +120,7 @@ fn a_release_says_nothing_of_itself_that_its_rows_do_not_tell() {
         let files = data_files(&sandbox.release());
         assert!(!files.is_empty());
         for file in files {
-            assert_eq!(told_besides(&file), Vec::<String>::new());
+            assert_eq!(metadata_besides(&file), Vec::<String>::new());
         }
     }
 }

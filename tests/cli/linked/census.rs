@@ -157,22 +157,22 @@ fn people_households_and_visits_join_and_every_profile_is_that_of_k_people() {
 
     let metrics = std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
-    let told = &metrics["privacy"]["pseudonyms"];
+    let reported = &metrics["privacy"]["pseudonyms"];
     let smallest = profiles.iter().map(|profile| profile.people.len()).min().unwrap();
-    let figures = ["people", "profiles", "smallest_profile"].map(|name| told[name].as_u64().unwrap());
+    let figures = ["people", "profiles", "smallest_profile"].map(|name| reported[name].as_u64().unwrap());
     let counted = [of(people, "person_id").len(), profiles.len(), smallest].map(|figure| figure as u64);
     assert_eq!(figures, counted);
     if let Some(by_duckdb) = counted_by_duckdb(&sandbox, k, p) {
         assert_eq!(by_duckdb, counted);
     }
-    let told: BTreeMap<&str, u64> = metrics["tables"]
+    let reported: BTreeMap<&str, u64> = metrics["tables"]
         .as_array()
         .unwrap()
         .iter()
         .map(|table| (table["name"].as_str().unwrap(), table["rows"].as_u64().unwrap()))
         .collect();
     let rows = |rows: &Rows| rows.len() as u64;
-    assert_eq!(told, [("people", rows(people)), ("households", rows(households)), ("visits", rows(visits))].into());
+    assert_eq!(reported, [("people", rows(people)), ("households", rows(households)), ("visits", rows(visits))].into());
     assert_eq!(outcome["tables"][2]["rows"], visits.len());
 
     let verified = sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
@@ -199,7 +199,7 @@ fn a_release_of_several_tables_is_replaced_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn problems_of_a_table_are_told_by_its_name() {
+fn problems_of_a_table_are_reported_by_its_name() {
     let sandbox = census(4, 2, "");
     let refused = |from: &str, to: &str, parts: &[&str]| {
         let text = policy(4, 2, "");

@@ -121,14 +121,14 @@ fn people_whose_rows_are_linked_share_all_of_their_classes_with_k_others() {
 
     let metrics = std::fs::read(sandbox.path("out/release/_throng/metrics.json")).unwrap();
     let metrics: serde_json::Value = serde_json::from_slice(&metrics).unwrap();
-    let told = &metrics["privacy"]["pseudonyms"];
-    assert_eq!((&told["column"], &told["scope"]), (&"patient_id".into(), &"per-run".into()));
+    let reported = &metrics["privacy"]["pseudonyms"];
+    assert_eq!((&reported["column"], &reported["scope"]), (&"patient_id".into(), &"per-run".into()));
     let people: usize = profiles.iter().map(|profile| profile.people.len()).sum();
     let smallest = profiles.iter().map(|profile| profile.people.len()).min().unwrap();
-    assert_eq!(told["people"], people);
-    assert_eq!((&told["profiles"], &told["smallest_profile"]), (&profiles.len().into(), &smallest.into()));
+    assert_eq!(reported["people"], people);
+    assert_eq!((&reported["profiles"], &reported["smallest_profile"]), (&profiles.len().into(), &smallest.into()));
     assert!(!metrics.to_string().contains("__throng"), "{metrics}");
-    assert_contains(&outcome["warnings"].to_string(), &["patient_id", "no anonymity"]);
+    assert_contains(&outcome["warnings"].to_string(), &["patient_id", "not anonymity"]);
     assert_eq!(sandbox.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
 }
 
@@ -181,6 +181,6 @@ fn pseudonyms_are_refused_where_rows_could_be_linked_otherwise() {
 #[test]
 fn a_check_tells_that_pseudonyms_are_no_anonymity() {
     let sandbox = Sandbox::with(&visits(60, 0), 3, 1, &with_unit(""));
-    assert_contains(&sandbox.throng(&["check", "policy.toml"]).said(), &["pseudonym", "no anonymity"]);
+    assert_contains(&sandbox.throng(&["check", "policy.toml"]).said(), &["pseudonym", "not anonymity"]);
     assert!(sandbox.out().is_empty());
 }

@@ -261,7 +261,7 @@ fn a_rule_without_values_is_a_bare_root() {
 }
 
 #[test]
-fn numbers_that_can_not_be_told_apart_at_the_width_are_refused() {
+fn numbers_that_can_not_be_distinguished_at_the_width_are_refused() {
     let large = ints(&[9_007_199_254_740_993, 9_007_199_254_740_997]);
     assert_eq!(build_tree(&intervals(0.0, &[2.0, 4.0]), &large).unwrap_err(), BuildError::TooFine);
     let close = floats(&[1e13 + 0.25, 1e13 + 0.5, 1e13 + 0.75]);

@@ -87,7 +87,7 @@ fn sensitive_values_hold_rows_where_they_are_needed() {
 }
 
 #[test]
-fn nothing_is_done_without_a_cycle_or_when_told_to_stop() {
+fn nothing_is_done_without_a_cycle_or_when_asked_to_stop() {
     let rows = survey(&[(interval("age"), ints(&[1, 50, 2, 51]))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 1, 0);
     let classes = rows.clusters(&[&[0, 1], &[2, 3]]);

@@ -28,7 +28,7 @@ fn a_reader_spreads_an_interval_evenly() {
     let rows = survey(&[(interval("age"), ints(&[0, 40]))], &[]);
     let found = change_of(&rows, &[&[0, 1]], 2);
     assert!((found.distance - 0.9).abs() < 1e-9, "{found:?}");
-    assert!(found.slices.is_empty(), "two rows are too few to tell a distribution");
+    assert!(found.slices.is_empty(), "two rows are too few for a distribution");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn tens() -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn distributions_are_told_in_steps_of_at_least_k_rows() {
+fn distributions_are_reported_in_steps_of_at_least_k_rows() {
     let (rows, blocks) = (many(), tens());
     let blocks: Vec<&[usize]> = blocks.iter().map(Vec::as_slice).collect();
     for k in [5, 40] {

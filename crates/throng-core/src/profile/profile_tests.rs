@@ -31,7 +31,7 @@ fn rows_nulls_values_and_uniques_are_counted() {
 }
 
 #[test]
-fn large_whole_numbers_are_told_apart() {
+fn large_whole_numbers_are_distinguished() {
     let found = profile(Int64Array::from(vec![i64::MAX, i64::MAX - 1, i64::MAX - 2]));
     assert_eq!((found.distinct(), found.uniques()), (3, 3));
 }
@@ -47,7 +47,7 @@ fn a_dictionary_is_what_its_values_are() {
 }
 
 #[test]
-fn the_shape_of_texts_is_told() {
+fn the_shape_of_texts_is_reported() {
     let shapes = |text: &str| {
         let shape = TextShape::of(text);
         [

@@ -42,14 +42,14 @@ fn nothing_has_no_risk() {
 }
 
 #[test]
-fn a_release_is_told_exactly() {
+fn a_release_is_reported_exactly() {
     let summary = RiskSummary::of_release(&sizes(&[4, 6]), &[0.2]);
     assert_eq!((summary.classes, summary.highest, summary.average), (2, 0.25, 0.2));
     assert_eq!((summary.uniques, summary.at_risk), (0.0, vec![(0.2, 0.4)]));
 }
 
 #[test]
-fn of_an_original_no_count_below_k_is_told() {
+fn of_an_original_no_count_below_k_is_reported() {
     // 3 rows are uniques and 7 in all are at risk; with k = 10 both are reported as 10.
     let summary = RiskSummary::of_original(&sizes(&[1, 1, 1, 4, 93]), &[0.2], 10);
     assert_eq!((summary.highest, summary.uniques, summary.at_risk), (1.0, 0.1, vec![(0.2, 0.1)]));

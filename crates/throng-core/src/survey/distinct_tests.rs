@@ -58,7 +58,7 @@ proptest! {
 }
 
 #[test]
-fn tuples_that_outgrow_a_key_are_told_apart_all_the_same() {
+fn tuples_that_outgrow_a_key_are_still_distinguished() {
     let mut distinct = DistinctTuples::new(&[0; 3]);
     distinct.grow(&[2, 2, 2]);
     assert_eq!(distinct.count_each(&[vec![0, 1], vec![NULL, 0], vec![1, 1]], 2).unwrap(), [0, 1]);

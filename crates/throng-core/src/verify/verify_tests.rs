@@ -320,7 +320,7 @@ proptest! {
     }
 
     #[test]
-    fn classes_that_lie_together_are_verified_alike_and_others_are_told(
+    fn classes_that_lie_together_are_verified_alike_and_others_are_reported(
         rows in prop::collection::vec((0_u8..3, 0_u8..3, prop::option::of(0_u8..4), prop::option::of(0_u8..3)), 1..60),
         cuts in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         is_sorted: bool,

@@ -100,7 +100,7 @@ struct SeenClass {
     carriers: HashMap<String, HashSet<i64>>,
 }
 
-/// Attacks emissions from their values alone: in each, the rows with equal labels are counted. `note` tells the attacker which
+/// Attacks emissions from their values alone: in each, the rows with equal labels are counted. `note` shows the attacker which
 /// person a row belongs to, which no release should disclose.
 fn attack(input: &RecordBatch, emissions: &[RecordBatch], k: usize, p: usize, counts_persons: bool) {
     let person_of = input.column_by_name("person").unwrap().as_primitive::<Int64Type>();

@@ -155,8 +155,8 @@ fn facts(policy: &Policy, found: LinkedFindings) -> Option<PseudonymFacts> {
 pub(crate) fn warning(policy: &Policy) -> Option<String> {
     let column = policy.pseudonym_column()?;
     let text = format!(
-        "column `{column}` is released as a pseudonym, which is no anonymity: it links all rows of a person, and whoever has the \
-         secret can tell whose they are"
+        "column `{column}` is released as a pseudonym, which is not anonymity: it links all rows of a person, and anyone with the \
+         secret can find out whose they are"
     );
     Some(match policy.privacy.pseudonyms {
         Pseudonyms::PerRun => text,

@@ -309,7 +309,7 @@ async fn a_store_that_ignores_conditions_is_refused_before_anything_is_written()
 }
 
 #[tokio::test]
-async fn without_conditions_the_last_writer_wins_and_a_slower_run_is_told_where_that_shows() {
+async fn without_conditions_the_last_writer_wins_and_a_slower_run_is_notified_where_that_shows() {
     let (store, output) = failing();
     store.fail(Fault::IgnoreCreate, "", usize::MAX);
     store.fail(Fault::IgnoreUpdate, "", usize::MAX);

@@ -2,7 +2,7 @@
 //!
 //! Rows that are equal in every column that both releases have are the same row to an intruder: within one class always, and across
 //! classes if neither release has another row like it. What remains of a class of the earlier release has left, and what
-//! remains of a class of the later one has come. Each of these sets must be empty or satisfy k and p, as far as rows tell:
+//! remains of a class of the later one has come. Each of these sets must be empty or satisfy k and p, as far as the rows show:
 //! an intruder without the ledger can't count units.
 //!
 //! ```text

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_from_damage() {
+    fn another_version_is_distinguished_from_damage() {
         let mut bytes = sealed(ReleaseKey::PUBLIC, &[]).0;
         bytes[15] = 1;
         assert_eq!(open(ReleaseKey::PUBLIC, &bytes).unwrap_err(), NotOpened::OtherVersion);

@@ -37,15 +37,15 @@ fn what_a_policy_would_refuse_or_change_stays_a_file() {
 
 #[test]
 fn a_rule_is_checked_like_one_in_a_policy() {
-    let told = |text: &str| parse_hierarchy_rule("rule", text).unwrap_err().to_string();
+    let problem_of = |text: &str| parse_hierarchy_rule("rule", text).unwrap_err().to_string();
     assert!(
-        told("hierarchy = { intervals = [5, 7] }").contains("rule:1:31: hierarchy.intervals[1]: 7 is not a multiple")
+        problem_of("hierarchy = { intervals = [5, 7] }").contains("rule:1:31: hierarchy.intervals[1]: 7 is not a multiple")
     );
-    assert!(told("hierarchy = { mask = 'up' }").contains("unknown value `up`"));
-    assert!(told("hierarchy = { interval = [5] }").contains("did you mean `intervals`?"));
-    assert!(told("hierarchy = 'file.csv'").contains("expected a table"));
-    assert!(told("tree = ['a']").contains("hierarchy: required field is missing"));
-    assert!(told("hierarchy = {").contains("not TOML"));
+    assert!(problem_of("hierarchy = { mask = 'up' }").contains("unknown value `up`"));
+    assert!(problem_of("hierarchy = { interval = [5] }").contains("did you mean `intervals`?"));
+    assert!(problem_of("hierarchy = 'file.csv'").contains("expected a table"));
+    assert!(problem_of("tree = ['a']").contains("hierarchy: required field is missing"));
+    assert!(problem_of("hierarchy = {").contains("not TOML"));
 }
 
 #[test]

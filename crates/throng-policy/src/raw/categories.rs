@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The fewest categories that tell anything apart.
+/// Least number of categories that distinguish any values.
 pub const MIN_CATEGORIES: usize = 2;
 
 /// One category of sensitive values.

@@ -22,12 +22,12 @@ pub enum RawRelease {
     /// For quasi-identifiers: the set of the values that occur, `{A, B}`.
     Set,
     /// For quasi-identifiers: the mean of the numbers, dates or times of a class, rounded to the type of the column. It
-    /// need not be true of anybody in the class.
+    /// need not be the value of anyone in the class.
     Mean,
-    /// For quasi-identifiers: the lower median of the numbers, dates or times of a class. It need not be true of
-    /// everybody in the class.
+    /// For quasi-identifiers: the lower median of the numbers, dates or times of a class. It need not be the value of
+    /// everyone in the class.
     Median,
-    /// For quasi-identifiers: the most frequent value of a class. It need not be true of everybody in the class.
+    /// For quasi-identifiers: the most frequent value of a class. It need not be the value of everyone in the class.
     Mode,
     /// For sensitive columns with `categories`: the name of the category in place of the value.
     Category,
@@ -36,7 +36,7 @@ pub enum RawRelease {
     /// For sensitive columns with `categories`: the value as it is, and its category in a column `NAME_category`.
     Both,
     /// For the identifier that is the `unit` of `[privacy]`: a keyed pseudonym in place of the value, by which rows and
-    /// tables of one run can be joined. This is pseudonymity and no anonymity: whoever has the secret can repeat it, and all
+    /// tables of one run can be joined. This is pseudonymity, not anonymity: anyone with the secret can recompute it, and all
     /// rows of a person are linked. So rows are linked in groups of at least k people.
     Pseudonym,
 }

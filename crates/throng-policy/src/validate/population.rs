@@ -69,7 +69,7 @@ pub fn population(
 /// Validates the limits, and that the source of people supports them.
 fn limits(written: &raw::RawPopulation, source: Option<&str>, path: &FieldPath, report: &mut Report<'_>) {
     if written.k_map.is_some() && source == Some("fraction") {
-        let text = "counts people in the boxes of a release, and a fraction does not tell where they are; set `table` or \
+        let text = "counts people in the boxes of a release, and a fraction does not say where they are; set `table` or \
                     `weight_of_unit` in place of `fraction`";
         report.field(&path.key("k_map"), text);
     }

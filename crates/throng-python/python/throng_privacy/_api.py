@@ -270,7 +270,7 @@ def plan(
     memory_limit: int | str | None = None,
     on_progress: OnProgress = None,
 ) -> Plan:
-    """Tells what a release would take: method, leaves, memory, and its loss approximately. Reads the table and clusters a few leaves."""
+    """Returns what a release would take: method, leaves, memory, and its loss approximately. Reads the table and clusters a few leaves."""
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)

@@ -24,7 +24,7 @@ class Question(NamedTuple):
     path: str
     """Path of the field, such as ``privacy.p`` or ``columns.zip.role``."""
     hint: str
-    """What was found out, and what to consider."""
+    """What was found, and what to consider."""
 
 
 # Notebooks align tables of numbers.

@@ -16,7 +16,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
         section {
             h2 { "What the members of a class have in common" }
             p {
-                "Whoever finds the class of a person learns what all of its members share. The more different sensitive \
+                "Anyone who finds the class of a person learns what all of its members share. The more different sensitive \
                  values a class has, the less that is. Nulls do not count."
             }
             @for (at, column) in columns.iter().enumerate() { (diversity(at, column)) }

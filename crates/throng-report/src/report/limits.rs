@@ -77,7 +77,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                 }
                 @if let Some(pseudonyms) = &sidecar.privacy.pseudonyms {
                     li {
-                        "Column `" (pseudonyms.column) "` is released as a pseudonym. That is pseudonymity, and no anonymity: all rows \
+                        "Column `" (pseudonyms.column) "` is released as a pseudonym. That is pseudonymity, not anonymity: all rows \
                          of a person are linked, and anyone with the secret of the release can compute whose they are. Every \
                          combination of classes over all linked rows is that of at least "
                         (pseudonyms.smallest_profile) " people."

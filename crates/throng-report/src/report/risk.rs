@@ -21,7 +21,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
             h2 { "The risk of being found" }
             p {
                 "A row can be found by what others may know of a person. Its risk is one over the number of rows that look \
-                 like it. Figures of the original are upper bounds: they count rows up to the next multiple of k, and tell \
+                 like it. Figures of the original are upper bounds: they count rows up to the next multiple of k, and say \
                  nothing about smaller groups."
             }
             (plot(risk))

@@ -26,7 +26,7 @@ const morphAttributes = (old, fresh) => {
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value && !kept.includes(name)) old.setAttribute(name, value);
 };
 const morphValue = (old, fresh) => {
-  // A field that is being edited is the user's; the server hears of it soon.
+  // A field that is being edited is the user's; the server receives it soon.
   const isEdited = old === document.activeElement && old.dataset.edited === 'yes';
   if (isEdited) return;
   if (old.nodeName === 'TEXTAREA') { if (old.value !== fresh.textContent) old.value = fresh.textContent; }

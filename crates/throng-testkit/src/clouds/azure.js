@@ -1,4 +1,4 @@
-// Starts Azurite's blob service on a free port, makes the container `people`, tells the port, and ends with the standard input.
+// Starts Azurite's blob service on a free port, makes the container `people`, prints the port, and exits when standard input is closed.
 
 const crypto = require("crypto");
 const http = require("http");

@@ -1,5 +1,5 @@
 """Serves the part of the XML API of Google Cloud Storage that the client of object stores uses: that of moto's S3, but for the names
-of a few headers. Tells the port, and ends with its standard input. There is a bucket `people`."""
+of a few headers. Prints the port, and exits when standard input is closed. There is a bucket `people`."""
 
 import hashlib
 import logging

@@ -184,7 +184,7 @@ fn serve(mut client: TcpStream, shared: &Shared) {
         shared.judge.after(&request);
         answered.unwrap_or_default()
     };
-    let told = match treatment {
+    let response = match treatment {
         WireFault::Pass(delay) => {
             thread::sleep(delay);
             ask()
@@ -225,7 +225,7 @@ fn serve(mut client: TcpStream, shared: &Shared) {
         }
     };
     drop(open);
-    let _ = client.write_all(&told);
+    let _ = client.write_all(&response);
 }
 
 /// Keeps a connection open without a response until the client closes it or the time is over.

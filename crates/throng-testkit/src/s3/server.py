@@ -1,4 +1,4 @@
-"""Serves S3 on a free port of the loopback interface, tells the port, and ends with its standard input."""
+"""Serves S3 on a free port of the loopback interface, prints the port, and exits when standard input is closed."""
 
 import logging
 import os
