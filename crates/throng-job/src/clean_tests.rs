@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
@@ -27,6 +28,7 @@ async fn output() -> StorePath {
         input_digest: None,
         input_version: None,
         table_version: None,
+        replaced_folders: BTreeSet::new(),
         appended: None,
         files: vec![file],
     };

@@ -38,6 +38,10 @@ pub struct Manifest {
     pub table_version: Option<u64>,
     /// The files of the release.
     pub files: Vec<FileEntry>,
+    /// Folders in which replaced releases had data files. A run that is killed after its commit leaves these files; the next run
+    /// recognizes and removes them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub replaced_folders: BTreeSet<String>,
     /// Input files of a release that was appended to; `None` for any other release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appended: Option<AppendedInputs>,
@@ -77,14 +81,21 @@ impl Manifest {
         let manifest: Self = serde_json::from_slice(bytes).ok()?;
         let is_name = |name: &str| !name.is_empty() && !name.contains('\\') && !name.starts_with(['_', '.']);
         let is_plain = |path: &str| path.split('/').count() <= 2 && path.split('/').all(is_name);
-        let is_known =
-            manifest.schema_version == SCHEMA_VERSION && manifest.files.iter().all(|file| is_plain(&file.path));
+        let is_folder = |name: &String| is_name(name) && !name.contains('/');
+        let is_known = manifest.schema_version == SCHEMA_VERSION
+            && manifest.files.iter().all(|file| is_plain(&file.path))
+            && manifest.replaced_folders.iter().all(is_folder);
         is_known.then_some(manifest)
     }
 
     /// Returns the names of the folders of the release that have files: one for each of several tables, or that of all data files.
     pub(crate) fn folders(&self) -> BTreeSet<&str> {
         self.files.iter().filter_map(|file| Some(file.path.split_once('/')?.0)).collect()
+    }
+
+    /// Returns the names of all folders in which this release or one that it replaced may have files.
+    pub(crate) fn used_folders(&self) -> BTreeSet<&str> {
+        self.folders().into_iter().chain(self.replaced_folders.iter().map(String::as_str)).collect()
     }
 
     /// Whether all files of one table lie in this folder of the release; `None` is the release itself.

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path as FilePath;
 
 use bytes::Bytes;
@@ -36,6 +37,7 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
         input_digest: None,
         input_version: None,
         table_version: None,
+        replaced_folders: BTreeSet::new(),
         appended: None,
         files: files.iter().map(entry).collect(),
     };

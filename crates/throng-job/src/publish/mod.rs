@@ -42,6 +42,8 @@ pub(crate) mod orphans;
 mod probe;
 mod remote;
 
+use std::collections::BTreeSet;
+
 use datafusion::arrow::datatypes::SchemaRef;
 use throng_policy::{Commit, Mode, OutputFormat, Policy};
 use throng_report::document::RunFacts;
@@ -289,6 +291,7 @@ impl Verified {
             input_version: input.version,
             table_version: None,
             files: self.files,
+            replaced_folders: BTreeSet::new(),
             appended,
         };
         match self.site {

@@ -217,8 +217,8 @@ pub(crate) struct StoreOrphans {
 }
 
 impl StoreOrphans {
-    /// Lists everything below an output; `release` is its manifest. Folders of `tables`, of the release and of staged tables hold
-    /// data files too, unless there is anything else in them.
+    /// Lists everything below an output; `release` is its manifest. Folders of `tables`, of the release, of those that it replaced
+    /// and of staged tables hold data files too, unless there is anything else in them.
     pub(crate) async fn look(
         output: &StorePath,
         release: Option<&Manifest>,
@@ -230,7 +230,7 @@ impl StoreOrphans {
             release.iter().flat_map(|release| &release.files).map(|file| file.path.as_str()).collect();
         let mut around = Self::default();
         let mut tables: HashSet<String> = tables.iter().cloned().collect();
-        tables.extend(release.iter().flat_map(|release| release.folders()).map(str::to_owned));
+        tables.extend(release.iter().flat_map(|release| release.used_folders()).map(str::to_owned));
         let mut in_folders: BTreeMap<String, FolderOrphans> = BTreeMap::new();
         for object in listed {
             let below = object.location.prefix_match(&output.path).into_iter().flatten();

@@ -724,6 +724,13 @@ async fn data_files_in_a_folder_are_replaced_with_those_beside_the_documents_and
     assert_eq!(data(objects(&output).await), named("", R2));
     commit(stage_in_folder(&output, Mode::Overwrite, R3).await.unwrap(), R3).await.unwrap();
     assert_eq!(data(objects(&output).await), named("data/", R3));
+    // A run that ends between its commit and the removal of what it replaced, and a later one that removes it.
+    commit_only(stage(&output, Mode::Overwrite, R1).await.unwrap(), R1).await.unwrap();
+    let listed = data(objects(&output).await);
+    assert!(named("data/", R3).iter().chain(&named("", R1)).all(|name| listed.contains(name)), "{listed:?}");
+    publish(&output, Mode::Overwrite, R2).await.unwrap();
+    assert_eq!(data(objects(&output).await), named("", R2));
+    commit(stage_in_folder(&output, Mode::Overwrite, R3).await.unwrap(), R3).await.unwrap();
     stage_in_folder(&output, Mode::Overwrite, R1).await.unwrap().abandon().await;
     assert_eq!(data(objects(&output).await), named("data/", R3), "an abandoned release leaves nothing");
     // A folder with files of others is left alone.

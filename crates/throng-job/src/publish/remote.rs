@@ -125,6 +125,10 @@ impl RemoteSite {
         let added: Vec<FileEntry> =
             manifest.files.into_iter().map(|file| named_after_run(file, &self.run_id)).collect();
         let manifest = Manifest { files: [kept, added.clone()].concat(), ..manifest };
+        let before = self.replaced.iter().flat_map(|(_, replaced)| replaced.used_folders());
+        let replaced_folders =
+            before.filter(|folder| !manifest.folders().contains(folder)).map(str::to_owned).collect();
+        let manifest = Manifest { replaced_folders, ..manifest };
         let failure = match self.make_visible(&staged, &added, &manifest, sidecar).await {
             Ok(documents) => return Ok((manifest, documents)),
             Err(failure) => failure,
