@@ -76,14 +76,23 @@ fn with_chunks(
 fn a_false_footer_is_refused_by_what_is_false() {
     type Lie = fn(ParquetMetaData) -> ParquetMetaData;
     let lies: [(Lie, &str); 8] = [
-        (|footer| with_groups(footer, |group, _| group.set_num_rows(99)), "another number of rows than its columns have"),
-        (|footer| with_groups(footer, |group, _| group.set_num_rows(101)), "another number of rows than its columns have"),
+        (
+            |footer| with_groups(footer, |group, _| group.set_num_rows(99)),
+            "another number of rows than its columns have",
+        ),
+        (
+            |footer| with_groups(footer, |group, _| group.set_num_rows(101)),
+            "another number of rows than its columns have",
+        ),
         (|footer| with_groups(footer, |group, _| group.set_num_rows(-100)), "negative number of rows"),
         (|footer| with_chunks(footer, |chunk, _| chunk.set_data_page_offset(i64::MAX)), "points beyond the end"),
         (|footer| with_chunks(footer, |chunk, _| chunk.set_dictionary_page_offset(Some(-4))), "points beyond the end"),
         (|footer| with_chunks(footer, |chunk, _| chunk.set_total_compressed_size(1 << 40)), "points beyond the end"),
         (|footer| with_chunks(footer, |chunk, _| chunk.set_total_compressed_size(-1)), "points beyond the end"),
-        (|footer| with_chunks(footer, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))), "points beyond the end"),
+        (
+            |footer| with_chunks(footer, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))),
+            "points beyond the end",
+        ),
     ];
     for (lie, reason) in lies {
         let sandbox = sandbox();

@@ -79,7 +79,7 @@ fn a_census_is_not_replaced_unless_asked() {
     sandbox.throng(&generate).done();
     let before = contents(&sandbox.path("people"));
     let message = sandbox.throng(&[&generate[..], &["--seed", "5"]].concat()).refused(78);
-    assert!(message.contains("already exists") && message.contains("overwrite"), "{message}");
+    assert!(message.contains("already exists") && message.contains("overwriting"), "{message}");
     assert!(contents(&sandbox.path("people")) == before);
     sandbox.throng(&[&generate[..], &["--seed", "5", "--overwrite"]].concat()).done();
     assert!(contents(&sandbox.path("people")) != before);

@@ -72,7 +72,10 @@ fn released(sandbox: &Sandbox, data: &str, more: &[&str]) -> Roles {
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), questions.len(), "{message}");
         for (line, reported) in questions.iter().zip(lines) {
-            assert!(reported.starts_with(&format!("policy.toml:{line}:")) && reported.contains("open question"), "{reported}");
+            assert!(
+                reported.starts_with(&format!("policy.toml:{line}:")) && reported.contains("open question"),
+                "{reported}"
+            );
         }
     }
     assert!(!sandbox.path("released").exists());

@@ -122,7 +122,8 @@ fn messages_read_as_they_were_written() {
     for code in [2, 3, 4, 65, 66, 75, 78] {
         assert!(codes.contains(&code), "no message of exit code {code}");
     }
-    let found: String = cases.iter().map(|(code, title, printed)| format!("## {code}: {title}\n\n{printed}\n\n")).collect();
+    let found: String =
+        cases.iter().map(|(code, title, printed)| format!("## {code}: {title}\n\n{printed}\n\n")).collect();
     if std::env::var_os("THRONG_WRITE_MESSAGES").is_some() {
         fs::write(FILE, &found).unwrap();
     }

@@ -166,7 +166,10 @@ fn of_the_original_only_bounds_in_steps_of_k_are_reported() {
         let above = at_risk["above"].as_f64().unwrap();
         let found: usize = cells.values().map(Vec::len).filter(|size| 1.0 / *size as f64 > above).sum();
         let reported = at_risk["share"].as_f64().unwrap() * ROWS as f64;
-        assert!((reported - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{reported} for {found}");
+        assert!(
+            (reported - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01,
+            "{reported} for {found}"
+        );
     }
     // Distributions are rounded to steps of at least 1%.
     let step = (ROWS.div_ceil(100) as f64).max(K as f64);

@@ -108,7 +108,7 @@ fn a_lost_ledger_and_a_changed_policy_say_how_to_begin_again() {
     assert_contains(&changed, &["the policy has changed", "--rebase"]);
     fs::remove_dir_all(sandbox.path("ledger")).unwrap();
     let lost = sandbox.run_refused(78, &[]);
-    assert_contains(&lost, &["lost", "--rebase"]);
+    assert_contains(&lost, &["missing", "--rebase"]);
     sandbox.run(&["--rebase"]);
     sandbox.run(&[]);
     let without = sandbox.command(&["run", "policy.toml"]).env_remove("THRONG_LEDGER_KEY").output().unwrap();

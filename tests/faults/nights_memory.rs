@@ -57,9 +57,9 @@ fn a_ledger_that_is_lost_damaged_or_older_is_refused() {
     let (name, ledger) = (format!("ledger/{}", found[0].0), found[0].1.clone());
 
     nights.ledger.remove(&name);
-    refused(&nights, 78, &["lost", "--rebase"]);
+    refused(&nights, 78, &["missing", "--rebase"]);
     nights.ledger.put(&format!("ledger/{older_name}"), older.clone());
-    refused(&nights, 78, &["is older", "--rebase"]);
+    refused(&nights, 78, &["outdated", "--rebase"]);
     nights.ledger.remove(&format!("ledger/{older_name}"));
     nights.ledger.put(&name, older);
     refused(&nights, 78, &["belongs to another release", "--rebase"]);

@@ -160,7 +160,11 @@ fn a_whole_number_that_is_too_large_is_refused_where_a_fraction_would_do() {
             "policy.toml:8:13: columns.a.limit[1]: is too large a number",
         ]
     );
-    assert_eq!(complaints_of_columns("[columns.a]\nrole = 'quasi'\nweight = 18446744073709551615\n"), [""; 0]);
+    // A number of 64 bits can be read, and is refused by its value.
+    assert_eq!(
+        complaints_of_columns("[columns.a]\nrole = 'quasi'\nweight = 18446744073709551615\n"),
+        ["policy.toml:7:10: columns.a.weight: must be at most 1000000; weights are relative to each other"]
+    );
 }
 
 #[test]

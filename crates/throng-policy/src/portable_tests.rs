@@ -102,7 +102,7 @@ fn every_quirk_of_a_hierarchy_file_is_portable() {
 fn names_and_numbers_are_exact() {
     let policy = read(&format!(
         "{HEAD}columns.\"a.b \\\"c\\\"\\u0001\\u007f\\n\" = {{ role = 'quasi', weight = 0.1 }}\n\
-         columns.b = {{ role = 'quasi', weight = 1.7976931348623157e308, hierarchy = {{ width = 0.30000000000000004 }} }}\n\
+         columns.b = {{ role = 'quasi', weight = 999999.9999999999, hierarchy = {{ width = 0.30000000000000004 }} }}\n\
          columns.'c\\d' = {{ role = 'quasi', weight = 5e-324, hierarchy = {{ intervals = [1, 2.5e16], origin = -0.0 }} }}\n\
          columns.default = {{ role = 'quasi', limit = [2.2250738585072011e-308, 9007199254740993] }}\n"
     ));

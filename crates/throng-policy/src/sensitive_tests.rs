@@ -170,7 +170,7 @@ fn categories_can_be_distinguished() {
     let too_few = |count: u32| {
         format!(
             "policy.toml:7:14: columns.a.categories: has {count} of at least 2 categories; with fewer there is nothing \
-             to tell apart"
+             to distinguish"
         )
     };
     assert_eq!(refused("categories = []\n"), [too_few(0)]);

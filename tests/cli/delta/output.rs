@@ -169,7 +169,7 @@ fn only_tables_of_releases_are_replaced() {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     fs::write(entry_path(&sandbox, 0), lines.join("\n")).unwrap();
     assert_contains(&sandbox.run_refused(78, &["--overwrite"]), &["not a release of Throng"]);
-    assert_contains(&sandbox.throng(&["clean", "out/release"]).refused(78), &["no release of Throng"]);
+    assert_contains(&sandbox.throng(&["clean", "out/release"]).refused(78), &["not a release of Throng"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use throng_policy::{Overrides, Policy};
 
-use super::answer::{matches, renewed, normalized};
+use super::answer::{matches, normalized, renewed};
 use super::blocks::{Action, Block, blocks};
 use super::repository;
 
@@ -95,11 +95,7 @@ impl Page {
     fn named(&self, block: &Block, name: &str) -> Result<(), String> {
         let before = self.blocks.iter().map(|other| other.place.end).filter(|end| *end < block.place.start).max();
         let words = &self.text[before.unwrap_or_default()..block.place.start];
-        if words.contains(&format!("`{name}`")) {
-            Ok(())
-        } else {
-            Err(format!("no text says to save this as {name}"))
-        }
+        if words.contains(&format!("`{name}`")) { Ok(()) } else { Err(format!("no text says to save this as {name}")) }
     }
 
     fn says(&self, block: &Block, problem: &str) -> String {

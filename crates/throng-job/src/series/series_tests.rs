@@ -319,7 +319,7 @@ async fn a_ledger_that_is_lost_damaged_or_foreign_is_refused() {
     assert!(ILLNESSES.iter().all(|illness| !text.contains(illness)));
 
     fs::remove_file(&path).unwrap();
-    refused(&town, Kind::BadPolicy, "lost").await;
+    refused(&town, Kind::BadPolicy, "missing").await;
     let mut damaged = sealed.clone();
     damaged[100] ^= 1;
     fs::write(&path, &damaged).unwrap();
@@ -356,7 +356,7 @@ async fn a_ledger_that_is_older_than_the_release_is_refused() {
 
     fs::remove_file(&newer).unwrap();
     fs::write(&older, &sealed).unwrap();
-    refused(&town, Kind::BadPolicy, "is older").await;
+    refused(&town, Kind::BadPolicy, "outdated").await;
     fs::rename(&older, &newer).unwrap();
     refused(&town, Kind::BadPolicy, "belongs to another release").await;
     fs::write(&newer, current).unwrap();

@@ -39,7 +39,8 @@ fn what_a_policy_would_refuse_or_change_stays_a_file() {
 fn a_rule_is_checked_like_one_in_a_policy() {
     let problem_of = |text: &str| parse_hierarchy_rule("rule", text).unwrap_err().to_string();
     assert!(
-        problem_of("hierarchy = { intervals = [5, 7] }").contains("rule:1:31: hierarchy.intervals[1]: 7 is not a multiple")
+        problem_of("hierarchy = { intervals = [5, 7] }")
+            .contains("rule:1:31: hierarchy.intervals[1]: 7 is not a multiple")
     );
     assert!(problem_of("hierarchy = { mask = 'up' }").contains("unknown value `up`"));
     assert!(problem_of("hierarchy = { interval = [5] }").contains("did you mean `intervals`?"));
