@@ -134,17 +134,17 @@ impl Extent {
         }
     }
 
-    /// Returns the middle of an extent of numbers.
+    /// Returns the middle of an extent of numbers; `None` if it is infinite.
     pub(crate) fn middle(&self, range: &ValueRange) -> Option<f64> {
-        match (self, range) {
+        let middle = match (self, range) {
             (Self::Between { low, high }, ValueRange::Numbers { low: least, high: greatest, .. }) => {
-                let (low, high) = (low.max(*least), high.min(*greatest));
-                Some(low + (high - low) / 2.0)
+                low.max(*least).midpoint(high.min(*greatest))
             }
-            (Self::Near(number), _) => Some(*number),
-            (Self::Everything, ValueRange::Numbers { low, high, .. }) => Some(low + (high - low) / 2.0),
-            _ => None,
-        }
+            (Self::Near(number), _) => *number,
+            (Self::Everything, ValueRange::Numbers { low, high, .. }) => low.midpoint(*high),
+            _ => return None,
+        };
+        middle.is_finite().then_some(middle)
     }
 }
 

@@ -107,9 +107,13 @@ impl FeatureSpace {
 /// Returns mean and standard deviation of a column of the original.
 fn moments(exact: &ReleasedTable, column: usize) -> (f64, f64) {
     let known = &exact.columns[column];
+    let number = |class: u32| known.extents[exact.labels(class)[column] as usize].middle(&known.range);
+    // Squares of large numbers would be infinite. A power of two scales without rounding.
+    let largest = (0..exact.classes() as u32).filter_map(number).fold(0.0, |most, number| f64::max(most, number.abs()));
+    let scale = if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 };
     let (mut weight, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for class in 0..exact.classes() as u32 {
-        let Some(number) = known.extents[exact.labels(class)[column] as usize].middle(&known.range) else { continue };
+        let Some(number) = number(class).map(|number| number / scale) else { continue };
         let rows = exact.class_rows[class as usize] as f64;
         weight += rows;
         sum += rows * number;
@@ -117,5 +121,5 @@ fn moments(exact: &ReleasedTable, column: usize) -> (f64, f64) {
     }
     let mean = sum / f64::max(weight, 1.0);
     let deviation = (squares / f64::max(weight, 1.0) - mean * mean).max(0.0).sqrt();
-    (mean, if deviation > 0.0 { deviation } else { 1.0 })
+    (scale * mean, if deviation > 0.0 { scale * deviation } else { 1.0 })
 }

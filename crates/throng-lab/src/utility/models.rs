@@ -124,7 +124,7 @@ pub(crate) fn auc(scored: &mut [(f64, bool, f64)]) -> f64 {
     let (mut positive, mut negative, mut wins, mut at) = (0.0, 0.0, 0.0, 0);
     while at < scored.len() {
         let (mut tied_positive, mut tied_negative, score) = (0.0, 0.0, scored[at].0);
-        while at < scored.len() && scored[at].0 == score {
+        while at < scored.len() && scored[at].0.total_cmp(&score).is_eq() {
             *(if scored[at].1 { &mut tied_positive } else { &mut tied_negative }) += scored[at].2;
             at += 1;
         }
@@ -161,5 +161,6 @@ mod tests {
         assert_eq!(auc(&mut [(0.9, false, 1.0), (0.1, true, 1.0)]), 0.0);
         assert_eq!(auc(&mut [(0.5, false, 3.0), (0.5, true, 1.0)]), 0.5);
         assert_eq!(auc(&mut [(0.1, false, 1.0), (0.5, true, 1.0), (0.5, false, 1.0), (0.9, true, 1.0)]), 0.875);
+        assert_eq!(auc(&mut [(f64::NAN, false, 1.0), (f64::NAN, true, 1.0)]), 0.5);
     }
 }
