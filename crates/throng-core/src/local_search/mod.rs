@@ -260,10 +260,11 @@ fn cycle(
         let classes = Round { proposals: cold, heat }.run(state, near, &draws.of_part(u64::from(rounds) + 1));
         state.set_classes(classes);
     }
-    if let Some(before) = before
-        && (state.cost() >= cost || state.loss() > loss)
-    {
-        state.set_classes(before);
+    if let Some(before) = before {
+        let is_worse = state.cost() >= cost || state.loss() > loss;
+        let discarded = if is_worse { state.set_classes(before) } else { before };
+        // Freeing so many small vectors takes time.
+        discarded.into_par_iter().for_each(drop);
     }
     is_whole
 }
