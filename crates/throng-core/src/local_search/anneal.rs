@@ -6,11 +6,17 @@
 //! one is kept (the cell whose removal saves most, the near class that grows least, the exchange partner that fits
 //! best). A proposal is accepted with a probability that falls with the loss it adds [Metropolis 1953].
 
+use std::ops::Range;
+
 use super::cell_exchange::CellExchange;
 use super::neighbourhood::{NONE, Neighbourhood};
 use super::rng::SplitMix64;
 use super::split::Splitter;
 use crate::geometry::BoundingBox;
+
+/// Number of consecutive cells that get their proposals one after another. Cells are numbered such that near ones follow each
+/// other, so what a window reads stays in the cache of a core.
+pub(super) const WINDOW: usize = 1 << 10;
 
 /// One in `NEW_CLASS` proposals opens a new class; one in `NEW_CLASS_OF_LARGE` if the class has rows for two.
 const NEW_CLASS: usize = 64;
@@ -53,8 +59,11 @@ pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat
     let cooling = (heat.to / heat.from).powf(1.0 / proposals.max(1) as f32);
     let mut now = heat.from;
     for _ in 0..proposals {
-        for _ in 0..cells {
-            proposer.propose(neighbourhood, now);
+        for start in (0..cells).step_by(WINDOW) {
+            let window = start..cells.min(start + WINDOW);
+            for _ in window.clone() {
+                proposer.propose(neighbourhood, &window, now);
+            }
         }
         now *= cooling;
     }
@@ -68,8 +77,9 @@ struct Proposer {
 }
 
 impl Proposer {
-    fn propose(&mut self, neighbourhood: &mut Neighbourhood<'_>, heat: f32) {
-        let cell = self.draw_cell(neighbourhood);
+    /// Makes a proposal for one of the cells of a window.
+    fn propose(&mut self, neighbourhood: &mut Neighbourhood<'_>, window: &Range<usize>, heat: f32) {
+        let cell = self.draw_cell(neighbourhood, window);
         let from = neighbourhood.class_of(cell);
         let is_large = neighbourhood.classes[from].rows >= 2 * neighbourhood.least_rows;
         if self.draws.below(if is_large { NEW_CLASS_OF_LARGE } else { NEW_CLASS }) == 0 {
@@ -110,12 +120,11 @@ impl Proposer {
         }
     }
 
-    /// Returns the random cell whose removal saves its class most.
-    fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>) -> u16 {
-        let cells = neighbourhood.cells.rows.len();
-        let mut best = (f32::NEG_INFINITY, 0);
+    /// Returns the random cell of a window whose removal saves its class most.
+    fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>, window: &Range<usize>) -> u16 {
+        let mut best = (f32::NEG_INFINITY, window.start as u16);
         for _ in 0..CELLS_DRAWN {
-            let cell = self.draws.below(cells) as u16;
+            let cell = (window.start + self.draws.below(window.len())) as u16;
             let gain = neighbourhood.gain(cell, &mut self.first);
             if gain > best.0 {
                 best = (gain, cell);

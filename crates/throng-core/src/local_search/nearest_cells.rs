@@ -50,7 +50,7 @@ impl NearestCells {
         let copy = |(place, cell): (&mut [u32], &u32)| place.copy_from_slice(state.table.positions(*cell));
         places.par_chunks_exact_mut(width).zip(cells).with_min_len(1 << 12).for_each(copy);
         let items = (0..movable + state.lenders.len()).map(|id| SizedItem { id: id as u32, size: 1 }).collect();
-        let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
+        let blocks = neighbourhoods(state.table, items, &places, (BLOCK, BLOCK), draws);
         let blocks: Vec<Vec<NearestOfCell>> =
             blocks.par_iter().map(|block| of_block(state, block, part, pool)).collect();
         let mut found = vec![(0, 0); movable];

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::anneal::{Temperature, anneal};
+use super::anneal::{Temperature, WINDOW, anneal};
 use super::nearest_cells::NearestCells;
 use super::neighbourhood::{LocalAddresses, NONE, Neighbourhood};
 use super::rng::SplitMix64;
@@ -68,7 +68,7 @@ fn members(state: &SearchState<'_>, draws: &SplitMix64) -> Vec<NeighbourhoodMemb
         let (classes, lenders) = items.iter().map(|item| item.id).partition::<Vec<u32>, _>(|id| *id < count);
         NeighbourhoodMembers { classes, lenders: lenders.into_iter().map(|id| id - count).collect() }
     };
-    neighbourhoods(state.table, items, &places, HOOD, draws).into_iter().map(split).collect()
+    neighbourhoods(state.table, items, &places, (HOOD, WINDOW as u32), draws).into_iter().map(split).collect()
 }
 
 fn addresses(state: &SearchState<'_>, hoods: &[NeighbourhoodMembers]) -> LocalAddresses {
