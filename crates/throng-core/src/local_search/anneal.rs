@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::cell_exchange::CellExchange;
 use super::neighbourhood::{NONE, Neighbourhood};
+use super::proposal_mix::ProposalMix;
 use super::rng::SplitMix64;
 use super::split::Splitter;
 use crate::geometry::BoundingBox;
@@ -22,11 +23,9 @@ pub(super) const WINDOW: usize = 1 << 10;
 const NEW_CLASS: usize = 64;
 const NEW_CLASS_OF_LARGE: usize = 8;
 
-/// One in `SPLITS` proposals splits two or three classes along other cuts; fewer if two have more than `SPLIT_CELLS` cells
-/// for each of these, because the time of a split grows with them. One in `THREE_WAY` of them splits three classes.
-const SPLITS: usize = 2;
+/// Two classes are split at most once in as many proposals as they have this many cells, because the time of a split grows
+/// with them.
 const SPLIT_CELLS: usize = 16;
-const THREE_WAY: usize = 2;
 
 /// Share of the remaining proposals that exchange two cells, as (numerator, denominator).
 const EXCHANGES: (usize, usize) = (2, 3);
@@ -46,22 +45,23 @@ pub(super) struct Temperature {
     pub(super) to: f32,
 }
 
-/// Makes `proposals` proposals per cell, cooling geometrically from `heat.from` to `heat.to`.
-pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat: Temperature, draws: SplitMix64) {
+/// Makes the proposals of `mix`, cooling geometrically from `heat.from` to `heat.to`.
+pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, mix: ProposalMix, heat: Temperature, draws: SplitMix64) {
     let cells = neighbourhood.cells.rows.len();
     let stride = neighbourhood.axes.stride();
     let mut proposer = Proposer {
+        mix,
         draws,
         splitter: Splitter::new(stride),
         first: BoundingBox::new(stride),
         second: BoundingBox::new(stride),
     };
-    let cooling = (heat.to / heat.from).powf(1.0 / proposals.max(1) as f32);
+    let cooling = (heat.to / heat.from).powf(1.0 / mix.passes.max(1) as f32);
     let mut now = heat.from;
-    for _ in 0..proposals {
+    for _ in 0..mix.passes {
         for start in (0..cells).step_by(WINDOW) {
             let window = start..cells.min(start + WINDOW);
-            for _ in window.clone() {
+            for _ in 0..mix.proposals(window.len()) {
                 proposer.propose(neighbourhood, &window, now);
             }
         }
@@ -70,6 +70,7 @@ pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat
 }
 
 struct Proposer {
+    mix: ProposalMix,
     splitter: Splitter,
     draws: SplitMix64,
     first: BoundingBox,
@@ -92,8 +93,11 @@ impl Proposer {
         }
         let Some(to) = self.draw_class(neighbourhood, cell, from) else { return };
         if self.splits(neighbourhood, [from, to]) {
-            let third =
-                if self.draws.below(THREE_WAY) == 0 { self.draw_third(neighbourhood, [from, to]) } else { None };
+            let third = if self.draws.below(self.mix.three_way) == 0 {
+                self.draw_third(neighbourhood, [from, to])
+            } else {
+                None
+            };
             match third.map(|third| [from, to, third]) {
                 Some(three) if Splitter::can_split(neighbourhood, &three) => {
                     self.splitter.propose(neighbourhood, &three, cell, heat, &mut self.draws);
@@ -156,7 +160,7 @@ impl Proposer {
     /// Draws whether two classes are split.
     fn splits(&mut self, neighbourhood: &Neighbourhood<'_>, classes: [usize; 2]) -> bool {
         let cells: usize = classes.iter().map(|class| neighbourhood.classes[*class].members.len()).sum();
-        self.draws.below(SPLITS.max(cells / SPLIT_CELLS)) == 0 && Splitter::can_split(neighbourhood, &classes)
+        self.draws.below(self.mix.splits.max(cells / SPLIT_CELLS)) == 0 && Splitter::can_split(neighbourhood, &classes)
     }
 
     /// Returns a third class near two others.
