@@ -189,11 +189,14 @@ impl<'a> GreedyRun<'a> {
 
     fn grow_all(&mut self, random_seed: u64) {
         let mut failed = 0;
+        // Both are reused by every class.
+        let mut reach = WideningLosses::new(self.frame, DenseBox::origin(self.frame));
+        let mut tally = Tally::empty(self.table.tally_shape());
         for seed in self.least_isolated_first(random_seed) {
             if !self.is_free[seed] {
                 continue;
             }
-            failed = if self.grow(seed) { 0 } else { failed + 1 };
+            failed = if self.grow(seed, &mut reach, &mut tally) { 0 } else { failed + 1 };
             if failed == FAILED_SEEDS || failed >= FEW_FAILED_SEEDS && self.is_exhausted() {
                 break;
             }
@@ -209,12 +212,12 @@ impl<'a> GreedyRun<'a> {
     /// Returns the poor cells, ordered by the loss of the pair with their nearest neighbour, with noise.
     fn least_isolated_first(&self, random_seed: u64) -> Vec<usize> {
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
-        for local in 0..self.frame.len() {
-            for other in local + 1..self.frame.len().min(local + 1 + LOOKS_AHEAD) {
+        let losses = self.frame.losses_of_pairs(LOOKS_AHEAD);
+        for (local, losses) in losses.chunks_exact(LOOKS_AHEAD).enumerate() {
+            for (other, loss) in (local + 1..self.frame.len()).zip(losses) {
                 if self.is_free[local] || self.is_free[other] {
-                    let loss = self.frame.loss_of_pair(local, other);
-                    nearest[local] = least_of(nearest[local], loss);
-                    nearest[other] = least_of(nearest[other], loss);
+                    nearest[local] = least_of(nearest[local], *loss);
+                    nearest[other] = least_of(nearest[other], *loss);
                 }
             }
         }
@@ -226,18 +229,18 @@ impl<'a> GreedyRun<'a> {
     }
 
     /// Grows a class from a seed. If it can't be completed, releases its rows and returns false.
-    fn grow(&mut self, seed: usize) -> bool {
-        let mut reach = WideningLosses::new(self.frame, DenseBox::of(self.frame, seed));
-        let mut tally = Tally::empty(self.table.tally_shape());
+    fn grow(&mut self, seed: usize, reach: &mut WideningLosses, tally: &mut Tally) -> bool {
+        reach.restart(self.frame, seed);
+        tally.clear();
         let mut taken = Vec::new();
         let mut borrowed: Vec<(usize, u32)> = Vec::new();
-        self.take_cell(seed, &mut tally, &mut taken);
+        self.take_cell(seed, tally, &mut taken);
         loop {
-            let need = self.privacy.need(&tally);
+            let need = self.privacy.need(tally);
             let choice = match need {
                 Need::Nothing => break,
-                Need::AnyRow(_) => self.nearest(&reach, &tally, false),
-                Need::DiverseRow(_) => self.nearest(&reach, &tally, true),
+                Need::AnyRow(_) => self.nearest(reach, tally, false),
+                Need::DiverseRow(_) => self.nearest(reach, tally, true),
             };
             let at_a_time = match need {
                 Need::DiverseRow(missing) => (missing / DIVERSE_AT_A_TIME).max(1),
@@ -246,18 +249,18 @@ impl<'a> GreedyRun<'a> {
             match choice {
                 Some(NextCell::Poor(local)) if at_a_time == 1 => {
                     reach.include(self.frame, local);
-                    self.take_cell(local, &mut tally, &mut taken);
+                    self.take_cell(local, tally, &mut taken);
                 }
                 Some(NextCell::Poor(_)) => {
-                    for local in self.nearest_poor(&reach, &tally, at_a_time as usize) {
+                    for local in self.nearest_poor(reach, tally, at_a_time as usize) {
                         reach.include(self.frame, local);
-                        self.take_cell(local, &mut tally, &mut taken);
+                        self.take_cell(local, tally, &mut taken);
                     }
                 }
                 Some(NextCell::Donor(local)) => {
                     reach.include(self.frame, local);
                     let rows = if let Need::AnyRow(rows) = need { rows } else { at_a_time };
-                    self.borrow(local, rows, &mut tally, &mut borrowed);
+                    self.borrow(local, rows, tally, &mut borrowed);
                 }
                 None => {
                     self.give_back(&taken, &borrowed);

@@ -5,6 +5,7 @@
 //! of a cell is then one lookup per column, for numbers and categories alike. Columns in which all cells of the leaf
 //! are equal lose nothing, and are skipped.
 
+use super::dense_ranks::dense_ranks;
 use crate::loss_tables::{LossForm, LossGrid, LossLine, LossSteps, steps};
 use crate::table::{QuasiColumn, Table};
 
@@ -49,20 +50,12 @@ enum RangeLosses {
 impl<'a> LeafView<'a> {
     pub(crate) fn new(cells: &'a [u32], table: &'a Table, measure: LossMeasure) -> Self {
         let width = table.quasi().len();
-        let positions: Vec<Vec<u32>> = (0..width)
-            .map(|column| {
-                let mut list: Vec<u32> = cells.iter().map(|cell| table.positions(*cell)[column]).collect();
-                list.sort_unstable();
-                list.dedup();
-                list
-            })
-            .collect();
-        let mut dense = Vec::with_capacity(cells.len() * width);
-        for cell in cells {
-            for (position, list) in table.positions(*cell).iter().zip(&positions) {
-                dense.push(list.partition_point(|known| known < position) as u32);
-            }
-        }
+        let mut dense = vec![0; cells.len() * width];
+        let ranked = |column| {
+            let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
+            dense_ranks(positions, dense.iter_mut().skip(column).step_by(width))
+        };
+        let positions: Vec<Vec<u32>> = (0..width).map(ranked).collect();
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
         let columns = table.quasi().iter().zip(&positions).zip(&weights);
@@ -114,11 +107,34 @@ impl<'a> LeafView<'a> {
         &self.dense[local * width..(local + 1) * width]
     }
 
-    /// Returns the weighted loss per row of a class of two cells.
-    pub(crate) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
-        let (a, b) = (self.dense(a), self.dense(b));
-        let loss = |column: &usize| self.column_loss(*column, a[*column].min(b[*column]), a[*column].max(b[*column]));
-        self.varying.iter().map(loss).sum()
+    /// Returns the weighted loss per row of each cell with each of the `ahead` cells that follow it, cell by cell; zero
+    /// where there are fewer.
+    pub(crate) fn losses_of_pairs(&self, ahead: usize) -> Vec<f32> {
+        let mut losses = vec![0.0; self.cells.len() * ahead];
+        for column in &self.varying {
+            match &self.losses[*column] {
+                RangeLosses::Line(line) => self.add_pairs(*column, ahead, &mut losses, |lo, hi| line.loss(lo, hi)),
+                RangeLosses::Grid(grid) => self.add_pairs(*column, ahead, &mut losses, |lo, hi| grid.loss(lo, hi)),
+                RangeLosses::Steps(steps) => self.add_pairs(*column, ahead, &mut losses, |lo, hi| steps.loss(lo, hi)),
+                RangeLosses::Asked => {
+                    let loss = |lo, hi| self.column_loss(*column, lo as u32, hi as u32);
+                    self.add_pairs(*column, ahead, &mut losses, loss);
+                }
+            }
+        }
+        losses
+    }
+
+    /// Adds the losses of one column to those of pairs of cells.
+    fn add_pairs(&self, column: usize, ahead: usize, losses: &mut [f32], loss: impl Fn(usize, usize) -> f32) {
+        let width = self.positions.len();
+        let ranks: Vec<usize> = self.dense.iter().skip(column).step_by(width).map(|rank| *rank as usize).collect();
+        for (local, losses) in losses.chunks_exact_mut(ahead).enumerate() {
+            let (rank, following) = (ranks[local], &ranks[local + 1..]);
+            for (sum, other) in losses.iter_mut().zip(following) {
+                *sum += loss(rank.min(*other), rank.max(*other));
+            }
+        }
     }
 
     /// Returns the weighted loss per row of one column for a range of dense positions.

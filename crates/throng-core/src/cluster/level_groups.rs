@@ -37,8 +37,9 @@ const MAX_POSITIONS: usize = 1 << 16;
 /// but one could compute the classes for each candidate of the last row and compare.
 const NODE_NOISE: f64 = 0.25;
 
-/// Bits of the buckets in which the rows of groups are counted.
-const BUCKET_BITS: u32 = 16;
+/// Least and most bits of the buckets in which the rows of groups are counted: about one bucket per free cell.
+const MIN_BUCKET_BITS: u32 = 8;
+const MAX_BUCKET_BITS: u32 = 16;
 
 /// One level of a column.
 struct Level {
@@ -172,6 +173,8 @@ struct Grouping<'a> {
     bucket_rows: Vec<u64>,
     /// Groups with enough rows, by group.
     large: Vec<(u64, u32)>,
+    /// Whether each cell of the table is in a class.
+    is_taken: Vec<bool>,
 }
 
 impl<'a> Grouping<'a> {
@@ -184,15 +187,18 @@ impl<'a> Grouping<'a> {
             free: cells,
             classes: Vec::new(),
             groups: Vec::new(),
-            bucket_rows: vec![0; 1 << BUCKET_BITS],
+            bucket_rows: vec![0; 1 << MAX_BUCKET_BITS],
             large: Vec::new(),
+            is_taken: vec![false; table.cell_count()],
         }
     }
 
     /// Forms the classes of one node. Breaks if no cell is free any more.
     fn visit(&mut self, levels: &[&Level]) -> ControlFlow<()> {
         let Self { table, free, groups, bucket_rows, large, .. } = self;
-        let bucket = |group: u64| (group >> (u64::BITS - BUCKET_BITS)) as usize;
+        let bits = free.len().max(1).ilog2().clamp(MIN_BUCKET_BITS, MAX_BUCKET_BITS);
+        let bucket_rows = &mut bucket_rows[..1 << bits];
+        let bucket = |group: u64| (group >> (u64::BITS - bits)) as usize;
         let group_of = |cell: &u32| {
             let ancestors = table.positions(*cell).iter().zip(levels);
             ancestors.fold(0_u64, |sum, (position, level)| sum.wrapping_add(level.ancestors[*position as usize]))
@@ -218,9 +224,8 @@ impl<'a> Grouping<'a> {
             }
         }
         if self.classes.len() > formed {
-            let mut taken: Vec<u32> = self.classes[formed..].concat();
-            taken.sort_unstable();
-            self.free.retain(|cell| taken.binary_search(cell).is_err());
+            self.classes[formed..].iter().flatten().for_each(|cell| self.is_taken[*cell as usize] = true);
+            self.free.retain(|cell| !self.is_taken[*cell as usize]);
         }
         if self.free.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -2,6 +2,7 @@
 
 pub mod centroid;
 mod context;
+mod dense_ranks;
 pub(crate) mod euclidean_embedding;
 mod greedy;
 pub(crate) mod leaf_view;
@@ -44,8 +45,11 @@ pub struct Class {
 impl Class {
     /// Creates a class of whole cells.
     pub fn of_cells(table: &Table, cells: &[u32]) -> Self {
-        let groups = cells.iter().flat_map(|cell| table.groups(*cell));
-        let mut portions: Vec<Portion> = groups.map(|group| Portion { group, rows: table.group_rows(group) }).collect();
+        let groups = cells.iter().map(|cell| table.groups(*cell).len()).sum();
+        let mut portions = Vec::with_capacity(groups);
+        for cell in cells {
+            portions.extend(table.groups(*cell).map(|group| Portion { group, rows: table.group_rows(group) }));
+        }
         portions.sort_unstable();
         Self { portions, cover: None }
     }

@@ -3,7 +3,7 @@
 //! The two lowest and two highest coordinates are kept per class and column, so the box without one cell is known
 //! without reading the others.
 
-use super::{LANES, Lanes, each, greatest, lanes, lanes_mut, least};
+use super::{LANES, Lanes, each, higher, lanes, lanes_mut, lower};
 
 /// Bounding boxes of many classes.
 #[derive(Debug)]
@@ -86,16 +86,6 @@ impl ClassBoxes {
             new_hi[chunk] = other_where_equal(lanes(hi)[chunk], *at, lanes(second_hi)[chunk]);
         }
     }
-}
-
-#[inline]
-fn lower(a: Lanes, b: Lanes) -> Lanes {
-    each(|lane| least(a[lane], b[lane]))
-}
-
-#[inline]
-fn higher(a: Lanes, b: Lanes) -> Lanes {
-    each(|lane| greatest(a[lane], b[lane]))
 }
 
 #[inline]

@@ -7,7 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::{LossSpace, greatest, least};
+use super::{LossSpace, higher, lanes, lanes_mut, lower};
+
+/// Initial capacity for the nodes that a traversal has not visited yet.
+const OPEN_NODES: usize = 64;
 
 /// A k-d tree; nodes are numbered in depth-first order.
 #[derive(Debug)]
@@ -50,9 +53,10 @@ impl KdTree {
         self.boxes.resize(at + 2 * stride, f32::NEG_INFINITY);
         let (lo, hi) = self.boxes[at..].split_at_mut(stride);
         for place in &self.order[start..end] {
-            let place = &places[*place as usize * stride..][..stride];
-            for ((lo, hi), at) in lo.iter_mut().zip(hi.iter_mut()).zip(place) {
-                (*lo, *hi) = (least(*lo, *at), greatest(*hi, *at));
+            let place = lanes(&places[*place as usize * stride..][..stride]);
+            let sides = lanes_mut(lo).iter_mut().zip(lanes_mut(hi));
+            for ((lo, hi), at) in sides.zip(place) {
+                (*lo, *hi) = (lower(*lo, *at), higher(*hi, *at));
             }
         }
         if end - start <= self.leaf {
@@ -119,7 +123,7 @@ impl KdTree {
     ) {
         // Bits of a non-negative float sort like its value; the node id in the low bits breaks ties.
         let ticket = |loss: f32, part: u32| Reverse(u64::from(loss.to_bits()) << 32 | u64::from(part));
-        let mut open = BinaryHeap::new();
+        let mut open = BinaryHeap::with_capacity(OPEN_NODES);
         if !self.parts.is_empty() {
             open.push(ticket(0.0, 0));
         }

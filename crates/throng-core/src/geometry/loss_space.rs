@@ -137,14 +137,18 @@ impl LossSpace {
             });
         }
         let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-        let (grids, steps) = (self.lines, self.lines + self.grids.len());
-        let of_lane = |lane: usize| range(places.map(|place| place[lane]));
-        for (grid, lane) in self.grids.iter().zip(grids..self.stride) {
-            let (lo, hi) = of_lane(lane);
+        // Slices of equal length, so that indices are checked once.
+        let of_grids = places.map(|place| &place[self.lines..][..self.grids.len()]);
+        for (at, grid) in self.grids.iter().enumerate() {
+            let (lo, hi) = range(of_grids.map(|place| place[at]));
             sum += grid.loss(number(lo), number(hi));
         }
-        for (steps, lane) in self.steps.iter().zip(steps..self.stride) {
-            let (lo, hi) = of_lane(lane);
+        if self.steps.is_empty() {
+            return sum;
+        }
+        let of_steps = places.map(|place| &place[self.lines + self.grids.len()..][..self.steps.len()]);
+        for (at, steps) in self.steps.iter().enumerate() {
+            let (lo, hi) = range(of_steps.map(|place| place[at]));
             sum += steps.loss(number(lo), number(hi));
         }
         sum

@@ -42,3 +42,13 @@ fn least(a: f32, b: f32) -> f32 {
 fn greatest(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
+
+#[inline]
+fn lower(a: Lanes, b: Lanes) -> Lanes {
+    each(|lane| least(a[lane], b[lane]))
+}
+
+#[inline]
+fn higher(a: Lanes, b: Lanes) -> Lanes {
+    each(|lane| greatest(a[lane], b[lane]))
+}

@@ -6,21 +6,26 @@
 //! one is kept (the cell whose removal saves most, the near class that grows least, the exchange partner that fits
 //! best). A proposal is accepted with a probability that falls with the loss it adds [Metropolis 1953].
 
+use std::ops::Range;
+
 use super::cell_exchange::CellExchange;
 use super::neighbourhood::{NONE, Neighbourhood};
+use super::proposal_mix::ProposalMix;
 use super::rng::SplitMix64;
 use super::split::Splitter;
 use crate::geometry::BoundingBox;
+
+/// Number of consecutive cells that get their proposals one after another. Cells are numbered such that near ones follow each
+/// other, so what a window reads stays in the cache of a core.
+pub(super) const WINDOW: usize = 1 << 10;
 
 /// One in `NEW_CLASS` proposals opens a new class; one in `NEW_CLASS_OF_LARGE` if the class has rows for two.
 const NEW_CLASS: usize = 64;
 const NEW_CLASS_OF_LARGE: usize = 8;
 
-/// One in `SPLITS` proposals splits two or three classes along other cuts; fewer if two have more than `SPLIT_CELLS` cells
-/// for each of these, because the time of a split grows with them. One in `THREE_WAY` of them splits three classes.
-const SPLITS: usize = 2;
+/// Two classes are split at most once in as many proposals as they have this many cells, because the time of a split grows
+/// with them.
 const SPLIT_CELLS: usize = 16;
-const THREE_WAY: usize = 2;
 
 /// Share of the remaining proposals that exchange two cells, as (numerator, denominator).
 const EXCHANGES: (usize, usize) = (2, 3);
@@ -40,27 +45,32 @@ pub(super) struct Temperature {
     pub(super) to: f32,
 }
 
-/// Makes `proposals` proposals per cell, cooling geometrically from `heat.from` to `heat.to`.
-pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat: Temperature, draws: SplitMix64) {
+/// Makes the proposals of `mix`, cooling geometrically from `heat.from` to `heat.to`.
+pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, mix: ProposalMix, heat: Temperature, draws: SplitMix64) {
     let cells = neighbourhood.cells.rows.len();
     let stride = neighbourhood.axes.stride();
     let mut proposer = Proposer {
+        mix,
         draws,
         splitter: Splitter::new(stride),
         first: BoundingBox::new(stride),
         second: BoundingBox::new(stride),
     };
-    let cooling = (heat.to / heat.from).powf(1.0 / proposals.max(1) as f32);
+    let cooling = (heat.to / heat.from).powf(1.0 / mix.passes.max(1) as f32);
     let mut now = heat.from;
-    for _ in 0..proposals {
-        for _ in 0..cells {
-            proposer.propose(neighbourhood, now);
+    for _ in 0..mix.passes {
+        for start in (0..cells).step_by(WINDOW) {
+            let window = start..cells.min(start + WINDOW);
+            for _ in 0..mix.proposals(window.len()) {
+                proposer.propose(neighbourhood, &window, now);
+            }
         }
         now *= cooling;
     }
 }
 
 struct Proposer {
+    mix: ProposalMix,
     splitter: Splitter,
     draws: SplitMix64,
     first: BoundingBox,
@@ -68,8 +78,9 @@ struct Proposer {
 }
 
 impl Proposer {
-    fn propose(&mut self, neighbourhood: &mut Neighbourhood<'_>, heat: f32) {
-        let cell = self.draw_cell(neighbourhood);
+    /// Makes a proposal for one of the cells of a window.
+    fn propose(&mut self, neighbourhood: &mut Neighbourhood<'_>, window: &Range<usize>, heat: f32) {
+        let cell = self.draw_cell(neighbourhood, window);
         let from = neighbourhood.class_of(cell);
         let is_large = neighbourhood.classes[from].rows >= 2 * neighbourhood.least_rows;
         if self.draws.below(if is_large { NEW_CLASS_OF_LARGE } else { NEW_CLASS }) == 0 {
@@ -82,8 +93,11 @@ impl Proposer {
         }
         let Some(to) = self.draw_class(neighbourhood, cell, from) else { return };
         if self.splits(neighbourhood, [from, to]) {
-            let third =
-                if self.draws.below(THREE_WAY) == 0 { self.draw_third(neighbourhood, [from, to]) } else { None };
+            let third = if self.draws.below(self.mix.three_way) == 0 {
+                self.draw_third(neighbourhood, [from, to])
+            } else {
+                None
+            };
             match third.map(|third| [from, to, third]) {
                 Some(three) if Splitter::can_split(neighbourhood, &three) => {
                     self.splitter.propose(neighbourhood, &three, cell, heat, &mut self.draws);
@@ -110,12 +124,11 @@ impl Proposer {
         }
     }
 
-    /// Returns the random cell whose removal saves its class most.
-    fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>) -> u16 {
-        let cells = neighbourhood.cells.rows.len();
-        let mut best = (f32::NEG_INFINITY, 0);
+    /// Returns the random cell of a window whose removal saves its class most.
+    fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>, window: &Range<usize>) -> u16 {
+        let mut best = (f32::NEG_INFINITY, window.start as u16);
         for _ in 0..CELLS_DRAWN {
-            let cell = self.draws.below(cells) as u16;
+            let cell = (window.start + self.draws.below(window.len())) as u16;
             let gain = neighbourhood.gain(cell, &mut self.first);
             if gain > best.0 {
                 best = (gain, cell);
@@ -147,7 +160,7 @@ impl Proposer {
     /// Draws whether two classes are split.
     fn splits(&mut self, neighbourhood: &Neighbourhood<'_>, classes: [usize; 2]) -> bool {
         let cells: usize = classes.iter().map(|class| neighbourhood.classes[*class].members.len()).sum();
-        self.draws.below(SPLITS.max(cells / SPLIT_CELLS)) == 0 && Splitter::can_split(neighbourhood, &classes)
+        self.draws.below(self.mix.splits.max(cells / SPLIT_CELLS)) == 0 && Splitter::can_split(neighbourhood, &classes)
     }
 
     /// Returns a third class near two others.

@@ -19,6 +19,7 @@ mod anneal;
 mod cell_exchange;
 mod nearest_cells;
 mod neighbourhood;
+mod proposal_mix;
 pub(crate) mod rng;
 mod round;
 mod search_state;
@@ -36,6 +37,7 @@ use crate::partition::Leaf;
 use crate::table::{QuasiColumn, Table};
 use anneal::Temperature;
 use nearest_cells::NearestCells;
+use proposal_mix::ProposalMix;
 use rng::SplitMix64;
 use round::Round;
 use search_state::SearchState;
@@ -244,10 +246,10 @@ fn cycle(
     let first = FIRST_HEAT * lengthened.min(HOTTEST);
     let cooling = (LAST_HEAT.min(first) / first).powf(1.0 / rounds as f32);
     let mut heat = Temperature { from: first * mean, to: first * mean * cooling };
+    let mix = if per_cell == 1 { ProposalMix::of_many_cells() } else { ProposalMix::usual(per_cell / rounds) };
     let (mut before, mut round) = (None, 0);
     while round < rounds && mean > 0.0 && (effort.may_continue)() {
-        let proposals = per_cell / rounds;
-        let classes = Round { proposals, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
+        let classes = Round { mix, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
         let replaced = state.set_classes(classes);
         before.get_or_insert(replaced);
         heat = Temperature { from: heat.to, to: heat.to * cooling };
@@ -257,13 +259,15 @@ fn cycle(
     let cold = (COLD_PER_CELL.min(COLD_PROPOSALS / state.movable.len()) as u32).min(effort.most_proposals);
     if is_whole && cold > 0 && mean > 0.0 {
         let heat = Temperature { from: COLD_HEAT * mean, to: COLD_HEAT * mean };
-        let classes = Round { proposals: cold, heat }.run(state, near, &draws.of_part(u64::from(rounds) + 1));
+        let classes =
+            Round { mix: ProposalMix::usual(cold), heat }.run(state, near, &draws.of_part(u64::from(rounds) + 1));
         state.set_classes(classes);
     }
-    if let Some(before) = before
-        && (state.cost() >= cost || state.loss() > loss)
-    {
-        state.set_classes(before);
+    if let Some(before) = before {
+        let is_worse = state.cost() >= cost || state.loss() > loss;
+        let discarded = if is_worse { state.set_classes(before) } else { before };
+        // Freeing so many small vectors takes time.
+        discarded.into_par_iter().for_each(drop);
     }
     is_whole
 }

@@ -44,12 +44,13 @@ impl NearestCells {
         let pool = (POOL_PER_PROPOSAL * proposals).clamp(MIN_POOL, MAX_POOL) as usize;
         let part = if proposals == 1 { PART_OF_MANY } else { PART };
         let movable = state.movable.len();
-        let mut places = Vec::with_capacity((movable + state.lenders.len()) * state.table.quasi().len());
-        for cell in state.movable.iter().chain(&state.lenders) {
-            places.extend_from_slice(state.table.positions(*cell));
-        }
+        let width = state.table.quasi().len();
+        let mut places = vec![0; (movable + state.lenders.len()) * width];
+        let cells = state.movable.par_iter().chain(&state.lenders);
+        let copy = |(place, cell): (&mut [u32], &u32)| place.copy_from_slice(state.table.positions(*cell));
+        places.par_chunks_exact_mut(width).zip(cells).with_min_len(1 << 12).for_each(copy);
         let items = (0..movable + state.lenders.len()).map(|id| SizedItem { id: id as u32, size: 1 }).collect();
-        let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
+        let blocks = neighbourhoods(state.table, items, &places, (BLOCK, BLOCK), draws);
         let blocks: Vec<Vec<NearestOfCell>> =
             blocks.par_iter().map(|block| of_block(state, block, part, pool)).collect();
         let mut found = vec![(0, 0); movable];

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::anneal::{Temperature, anneal};
+use super::anneal::{Temperature, WINDOW, anneal};
 use super::nearest_cells::NearestCells;
 use super::neighbourhood::{LocalAddresses, NONE, Neighbourhood};
+use super::proposal_mix::ProposalMix;
 use super::rng::SplitMix64;
 use super::search_state::{MutableClass, SearchState};
 use super::split_into_neighbourhoods::{SizedItem, neighbourhoods};
@@ -16,8 +17,7 @@ const HOOD: u32 = 1 << 14;
 /// Parameters of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
-    /// Number of proposals per cell.
-    pub(super) proposals: u32,
+    pub(super) mix: ProposalMix,
     pub(super) heat: Temperature,
 }
 
@@ -41,7 +41,7 @@ impl Round {
                 &neighbourhood.classes,
                 &neighbourhood.lenders,
             );
-            anneal(&mut neighbourhood, self.proposals, self.heat, draws.of_part(number as u64 + 1));
+            anneal(&mut neighbourhood, self.mix, self.heat, draws.of_part(number as u64 + 1));
             neighbourhood.finish()
         };
         hoods.par_iter().enumerate().flat_map_iter(work).collect()
@@ -68,7 +68,7 @@ fn members(state: &SearchState<'_>, draws: &SplitMix64) -> Vec<NeighbourhoodMemb
         let (classes, lenders) = items.iter().map(|item| item.id).partition::<Vec<u32>, _>(|id| *id < count);
         NeighbourhoodMembers { classes, lenders: lenders.into_iter().map(|id| id - count).collect() }
     };
-    neighbourhoods(state.table, items, &places, HOOD, draws).into_iter().map(split).collect()
+    neighbourhoods(state.table, items, &places, (HOOD, WINDOW as u32), draws).into_iter().map(split).collect()
 }
 
 fn addresses(state: &SearchState<'_>, hoods: &[NeighbourhoodMembers]) -> LocalAddresses {

@@ -4,7 +4,6 @@
 //! surplus rows. All other cells move between classes as a whole.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::neighbourhood::small;
 use super::surplus::Surplus;
@@ -18,6 +17,12 @@ pub(super) const UNDIVERSE: f32 = 1.5;
 
 /// Classes with more cells than this are not changed: local indices are 16 bits wide.
 const LARGE_CLASS: usize = 1 << 14;
+
+/// Sentinel: the cell is no lender.
+const NO_LENDER: u32 = u32::MAX;
+
+/// Number of cells whose units are counted with one tally.
+const COUNTED_AT_ONCE: usize = 1 << 10;
 
 /// The mutable classes, the lenders, and the classes that stay fixed.
 #[derive(Debug)]
@@ -86,15 +91,16 @@ impl<'a> SearchState<'a> {
             homes: Vec::new(),
             fixed: Vec::new(),
         };
-        let mut lender_of: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut lender_of = vec![NO_LENDER; table.cell_count()];
         let mut lending: Vec<Class> = Vec::with_capacity(homes.len());
         for home in homes {
             let Some(cell) = home.portions.first().map(cell_of) else { continue };
-            if lender_of.contains_key(&cell) {
+            let lender = &mut lender_of[cell as usize];
+            if *lender != NO_LENDER {
                 state.fixed.push(home);
                 continue;
             }
-            lender_of.insert(cell, state.lenders.len() as u32);
+            *lender = state.lenders.len() as u32;
             state.lenders.push(cell);
             lending.push(home);
         }
@@ -112,18 +118,15 @@ impl<'a> SearchState<'a> {
             MutableClass::of(table, class, &cell_of, &lender_of)
                 .filter(|class| can_lend || class.allocations.is_empty())
         };
-        let found: Vec<Option<MutableClass>> = others.par_iter().map(read).collect();
-        for (class, found) in others.into_iter().zip(found) {
+        let found: Vec<Result<MutableClass, Class>> =
+            others.into_par_iter().map(|class| read(&class).ok_or(class)).collect();
+        for found in found {
             match found {
-                Some(searched) => state.add(searched),
-                None => state.fixed.push(class),
+                Ok(searched) => state.add(searched),
+                Err(class) => state.fixed.push(class),
             }
         }
-        let brings = |cell: &u32| {
-            let tally = Tally::of_cell(table, *cell);
-            privacy.counting_diversity().map(move |model| small(model.achieved(&tally)))
-        };
-        state.brings = state.movable.par_iter().flat_map_iter(brings).collect();
+        state.brings = units_brought(table, privacy, &state.movable);
         state
     }
 
@@ -157,20 +160,24 @@ impl<'a> SearchState<'a> {
     /// Returns all classes: mutable, homes and fixed.
     pub(super) fn into_classes(self) -> Vec<Class> {
         let Self { table, movable, classes, homes, fixed, .. } = self;
-        let mut away: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut away = vec![0; table.group_count()];
         let allocated = classes.iter().flat_map(|class| &class.allocations).flat_map(|allocation| &allocation.portions);
         for portion in allocated.chain(fixed.iter().flat_map(|class| &class.portions)) {
-            *away.entry(portion.group).or_default() += portion.rows;
+            away[portion.group as usize] += portion.rows;
         }
         let homes = homes.into_par_iter().map(|cell| {
-            let left = |group: u32| table.group_rows(group) - away.get(&group).copied().unwrap_or(0);
+            let left = |group: u32| table.group_rows(group) - away[group as usize];
             let portions = table.groups(cell).map(|group| Portion { group, rows: left(group) });
             Class::of_portions(portions.filter(|portion| portion.rows > 0).collect())
         });
-        let searched = classes.par_iter().map(|class| {
+        let searched = classes.into_par_iter().map(|class| {
             let cells: Vec<u32> = class.cells.iter().map(|number| movable[*number as usize]).collect();
+            let own = Class::of_cells(table, &cells);
+            if class.allocations.is_empty() {
+                return own;
+            }
             let borrowed = class.allocations.iter().flat_map(|allocation| allocation.portions.iter().copied());
-            Class::of_portions(Class::of_cells(table, &cells).portions.into_iter().chain(borrowed).collect())
+            Class::of_portions(own.portions.into_iter().chain(borrowed).collect())
         });
         searched.chain(homes).chain(fixed).collect()
     }
@@ -210,23 +217,34 @@ impl<'a> SearchState<'a> {
 
 impl MutableClass {
     /// Converts a class, with cells of the table; returns `None` if it must stay fixed.
-    fn of(
-        table: &Table,
-        class: &Class,
-        cell_of: &impl Fn(&Portion) -> u32,
-        lender_of: &FxHashMap<u32, u32>,
-    ) -> Option<Self> {
-        let mut searched = Self { cost: f32::INFINITY, ..Self::default() };
+    fn of(table: &Table, class: &Class, cell_of: &impl Fn(&Portion) -> u32, lender_of: &[u32]) -> Option<Self> {
+        let cells = Vec::with_capacity(class.portions.len());
+        let mut searched = Self { cells, cost: f32::INFINITY, ..Self::default() };
         for run in class.portions.chunk_by(|a, b| cell_of(a) == cell_of(b)) {
             let cell = cell_of(&run[0]);
             let rows = run.iter().map(|portion| portion.rows).sum();
-            match lender_of.get(&cell) {
-                Some(lender) => searched.allocations.push(Allocation { lender: *lender, portions: run.to_vec(), rows }),
-                None if u64::from(rows) == table.cell_rows(cell) => searched.cells.push(cell),
-                None => return None,
+            match lender_of[cell as usize] {
+                NO_LENDER if u64::from(rows) == table.cell_rows(cell) => searched.cells.push(cell),
+                NO_LENDER => return None,
+                lender => searched.allocations.push(Allocation { lender, portions: run.to_vec(), rows }),
             }
         }
         let can_change = class.cover.is_none() && (1..=LARGE_CLASS).contains(&searched.cells.len());
         can_change.then_some(searched)
     }
+}
+
+/// Returns the units that each cell alone contributes to each counting diversity model, cell by cell.
+fn units_brought(table: &Table, privacy: &Privacy, cells: &[u32]) -> Vec<u32> {
+    let of_chunk = |cells: &[u32]| {
+        let mut tally = Tally::empty(table.tally_shape());
+        let mut units = Vec::with_capacity(cells.len());
+        for cell in cells {
+            tally.add_cell(table, *cell);
+            units.extend(privacy.counting_diversity().map(|model| small(model.achieved(&tally))));
+            tally.clear();
+        }
+        units
+    };
+    cells.par_chunks(COUNTED_AT_ONCE).flat_map_iter(of_chunk).collect()
 }

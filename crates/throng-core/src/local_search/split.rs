@@ -284,6 +284,7 @@ fn sort_key(key: f32, cell: u16) -> u64 {
 }
 
 /// Returns the class of `rows` rows in a box; impossible if rows are missing and there is no lender.
+#[inline]
 fn part(neighbourhood: &Neighbourhood<'_>, rows: u32, ranges: &BoundingBox) -> Part {
     let lacking = neighbourhood.least_rows.saturating_sub(rows);
     if lacking > 0 && neighbourhood.is_without_lenders() {

@@ -19,15 +19,16 @@ pub(super) struct SizedItem {
     pub(super) size: u32,
 }
 
-/// Splits items into neighbourhoods of total size at most `most`, unless a single item is larger.
+/// Splits items into neighbourhoods of total size at most `most`, unless a single item is larger. Within a neighbourhood,
+/// near items follow each other, down to runs of total size `together`.
 pub(super) fn neighbourhoods(
     table: &Table,
     mut items: Vec<SizedItem>,
     places: &[u32],
-    most: u32,
+    (most, together): (u32, u32),
     draws: &SplitMix64,
 ) -> Vec<Vec<SizedItem>> {
-    let cutter = Cutter { table, places, most };
+    let cutter = Cutter { table, places, most, together };
     cutter.cut(&mut items, draws.clone())
 }
 
@@ -36,22 +37,42 @@ struct Cutter<'a> {
     /// Item-major: the position of each item in each column.
     places: &'a [u32],
     most: u32,
+    together: u32,
 }
 
 impl Cutter<'_> {
     fn cut(&self, items: &mut [SizedItem], mut draws: SplitMix64) -> Vec<Vec<SizedItem>> {
-        let total: u64 = items.iter().map(|item| u64::from(item.size)).sum();
-        if total <= u64::from(self.most) || items.len() < 2 {
+        if has_at_most(items, self.most) {
+            self.arrange(items, draws);
             return vec![items.to_vec()];
         }
-        let column = self.widest(items, &mut draws);
-        let middle = items.len() / 2;
-        items.select_nth_unstable_by_key(middle, |item| (self.place(item)[column], item.id));
-        let (left, right) = items.split_at_mut(middle);
+        let (left, right) = self.halves(items, &mut draws);
         let (a, b) = (draws.of_part(1), draws.of_part(2));
         let (mut hoods, more) = rayon::join(|| self.cut(left, a), || self.cut(right, b));
         hoods.extend(more);
         hoods
+    }
+
+    /// Puts near items next to each other.
+    fn arrange(&self, items: &mut [SizedItem], mut draws: SplitMix64) {
+        if has_at_most(items, self.together) {
+            return;
+        }
+        let (left, right) = self.halves(items, &mut draws);
+        self.arrange(left, draws.of_part(1));
+        self.arrange(right, draws.of_part(2));
+    }
+
+    /// Divides items at the median of the widest column.
+    fn halves<'b>(
+        &self,
+        items: &'b mut [SizedItem],
+        draws: &mut SplitMix64,
+    ) -> (&'b mut [SizedItem], &'b mut [SizedItem]) {
+        let column = self.widest(items, draws);
+        let middle = items.len() / 2;
+        items.select_nth_unstable_by_key(middle, |item| (self.place(item)[column], item.id));
+        items.split_at_mut(middle)
     }
 
     /// Returns the column with the greatest scaled loss over all items.
@@ -74,4 +95,9 @@ impl Cutter<'_> {
         let width = self.table.quasi().len();
         &self.places[item.id as usize * width..][..width]
     }
+}
+
+/// Whether the total size of items is at most `most`, or they can't be divided.
+fn has_at_most(items: &[SizedItem], most: u32) -> bool {
+    items.len() < 2 || items.iter().map(|item| u64::from(item.size)).sum::<u64>() <= u64::from(most)
 }

@@ -7,6 +7,9 @@ use rustc_hash::FxHashMap;
 /// Up to this many distinct values are kept as a sorted list, which is smaller than a map and faster to iterate over.
 const SMALL: usize = 512;
 
+/// Up to this many entries are searched one by one, which is faster than by bisection.
+const SCANNED: usize = 16;
+
 /// Row counts by code, without null.
 #[derive(Clone, Debug)]
 pub(super) struct Histogram<C = u32> {
@@ -31,7 +34,7 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
         self.rows += rows;
         match &mut self.counts {
             CodeCounts::Large(map) => *map.entry(code).or_default() += rows,
-            CodeCounts::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
+            CodeCounts::Small(list) => match position(list, code) {
                 Ok(at) => list[at].1 += rows,
                 Err(at) if list.len() < SMALL => list.insert(at, (code, rows)),
                 Err(_) => {
@@ -40,6 +43,15 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
                     self.counts = CodeCounts::Large(map);
                 }
             },
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows = 0;
+        match &mut self.counts {
+            CodeCounts::Small(list) => list.clear(),
+            // A large histogram is rare, and a list is faster for what follows.
+            CodeCounts::Large(_) => self.counts = CodeCounts::Small(Vec::new()),
         }
     }
 
@@ -56,7 +68,7 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
                 }
             }
             CodeCounts::Small(list) => {
-                if let Ok(at) = list.binary_search_by_key(&code, |entry| entry.0) {
+                if let Ok(at) = position(list, code) {
                     list[at].1 -= rows;
                     if list[at].1 == 0 {
                         list.remove(at);
@@ -97,8 +109,18 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
 
     pub(super) fn count(&self, code: C) -> u64 {
         match &self.counts {
-            CodeCounts::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
+            CodeCounts::Small(list) => position(list, code).map_or(0, |at| list[at].1),
             CodeCounts::Large(map) => map.get(&code).copied().unwrap_or(0),
         }
     }
+}
+
+/// Returns the index of a code in an ascending list, or else where to insert it.
+#[inline]
+fn position<C: Copy + Ord>(list: &[(C, u64)], code: C) -> Result<usize, usize> {
+    if list.len() > SCANNED {
+        return list.binary_search_by_key(&code, |entry| entry.0);
+    }
+    let below = list.iter().filter(|entry| entry.0 < code).count();
+    if list.get(below).is_some_and(|entry| entry.0 == code) { Ok(below) } else { Err(below) }
 }

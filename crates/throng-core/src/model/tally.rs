@@ -43,6 +43,13 @@ impl Tally {
         Self { rows: 0, histograms: vec![Histogram::empty(); shape.columns], unit: shape.unit, carriers }
     }
 
+    /// Removes all rows, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        self.rows = 0;
+        self.histograms.iter_mut().for_each(Histogram::clear);
+        self.carriers.iter_mut().for_each(Histogram::clear);
+    }
+
     /// Creates the tally of one cell.
     pub fn of_cell(table: &Table, cell: u32) -> Self {
         Self::of_cells(table, [cell])

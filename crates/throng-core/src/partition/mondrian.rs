@@ -3,8 +3,8 @@
 //!
 //! Works on cells. The width of a column is its weighted NCP over the leaf. For models that are closed under adding rows,
 //! the left side is satisfied from some threshold on and the right side up to some threshold: the allowed thresholds are
-//! a range, found by one sweep from each end that stops as soon as the models are satisfied. The threshold of that range
-//! nearest to the median of the rows is used. Models that are closed under merging only are checked threshold by
+//! a range, found from the rows at each position; only if the shortest sides with enough rows violate another model, by
+//! one sweep of the sorted cells from each end. The threshold of that range nearest to the median of the rows is used. Models that are closed under merging only are checked threshold by
 //! threshold, from the median outwards. A category is cut between children of the lowest common ancestor of the
 //! leaf; only if no column allows that, between any two of its values.
 //!
@@ -12,8 +12,11 @@
 //! a side without it. A leaf that is too large to be clustered is then split within each sensitive value
 //! ([`stratified`]).
 
+mod column_counts;
 mod cut_order;
 mod stratified;
+
+use column_counts::{ranges, rows_by_position};
 
 use crate::error::Result;
 use crate::model::{Privacy, Tally};
@@ -30,6 +33,9 @@ const LEAF_CLASSES: u64 = 4;
 
 /// Maximum number of thresholds of a column that are checked for models which are closed under merging only.
 const MAX_THRESHOLDS: usize = 16;
+
+/// Number of cells above which each pass over them is made in parallel.
+const PARALLEL_CELLS: usize = 1 << 15;
 
 /// Mondrian partition.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +89,7 @@ impl Mondrian {
             spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders))
         });
         match cut {
-            Some(cut) => Some(cells.iter().partition(|cell| table.positions(**cell)[cut.column] <= cut.position)),
+            Some(cut) => Some(divided(cells, table, cut)),
             None if self.leaf_cells > 1 => stratified::halves(cells, table, privacy, spreads.first()?.column),
             None => None,
         }
@@ -116,12 +122,7 @@ pub(super) enum CategoryCuts {
 
 /// Returns the columns with more than one position, the widest first.
 pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<ColumnRange> {
-    let mut ranges = vec![(u32::MAX, 0); table.quasi().len()];
-    for cell in cells {
-        for ((lo, hi), position) in ranges.iter_mut().zip(table.positions(*cell)) {
-            (*lo, *hi) = ((*lo).min(*position), (*hi).max(*position));
-        }
-    }
+    let ranges = ranges(cells, table);
     let columns = table.quasi().iter().zip(&ranges).enumerate().filter(|(_, (_, (lo, hi)))| lo < hi);
     let spread = |(column, (quasi, (lo, hi))): (usize, (&QuasiColumn, &(u32, u32)))| {
         let width = quasi.domain.loss(*lo, *hi) * quasi.spec.weight;
@@ -140,14 +141,9 @@ pub(super) fn cut_near_median(
     borders: CategoryCuts,
 ) -> Option<Cut> {
     let column = spread.column;
-    let by_position = by_position(cells, table, spread);
-    let counting = privacy.closed_under_adding_rows();
-    let first = satisfied_after(by_position.iter(), table, &counting)?;
-    // The cut must precede the first position of the shortest suffix that satisfies the models.
-    let end = satisfied_after(by_position.iter().rev(), table, &counting)?;
+    let runs = rows_by_position(cells, table, column, spread.range);
+    let (first, end) = allowed_range(cells, table, &privacy.closed_under_adding_rows(), spread, &runs)?;
     let domain = &table.quasi()[column].domain;
-    let rows_of = |run: &[(u32, u32)]| run.iter().map(|(_, cell)| table.cell_rows(*cell)).sum::<u64>();
-    let runs: Vec<(u32, u64)> = by_position.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, rows_of(run))).collect();
     let total: u64 = runs.iter().map(|(_, rows)| rows).sum();
     let mut left = 0;
     let mut allowed: Vec<(u64, u32)> = Vec::new();
@@ -163,17 +159,64 @@ pub(super) fn cut_near_median(
         allowed.iter().copied().min()
     } else {
         allowed.sort_unstable();
-        let satisfied = |position: u32| satisfies_both_sides(&by_position, position, table, privacy);
+        let satisfied = |position: u32| satisfies_both_sides(cells, Cut { column, position }, table, privacy);
         allowed.iter().take(MAX_THRESHOLDS).copied().find(|(_, position)| satisfied(*position))
     };
     nearest.map(|(_, position)| Cut { column, position })
 }
 
-/// Whether the cells up to a position and those after it each satisfy the models.
-fn satisfies_both_sides(by_position: &[(u32, u32)], position: u32, table: &Table, privacy: &Privacy) -> bool {
-    let (left, right) = by_position.split_at(by_position.partition_point(|(at, _)| *at <= position));
-    let is_satisfied = |side: &[(u32, u32)]| privacy.is_satisfied_by(table, side.iter().map(|(_, cell)| *cell));
-    is_satisfied(left) && is_satisfied(right)
+/// Divides cells along a cut, in parallel if they are many.
+fn divided(cells: &[u32], table: &Table, cut: Cut) -> (Vec<u32>, Vec<u32>) {
+    if cells.len() <= PARALLEL_CELLS {
+        return cells.iter().partition(|cell| table.positions(**cell)[cut.column] <= cut.position);
+    }
+    let (first, second) = cells.split_at(cells.len() / 2);
+    let ((mut left, mut right), (more_left, more_right)) =
+        rayon::join(|| divided(first, table, cut), || divided(second, table, cut));
+    left.extend(more_left);
+    right.extend(more_right);
+    (left, right)
+}
+
+/// Whether the cells on each side of a cut satisfy the models.
+fn satisfies_both_sides(cells: &[u32], cut: Cut, table: &Table, privacy: &Privacy) -> bool {
+    let is_left = |cell: &u32| table.positions(*cell)[cut.column] <= cut.position;
+    privacy.is_satisfied_by(table, cells.iter().copied().filter(is_left))
+        && privacy.is_satisfied_by(table, cells.iter().copied().filter(|cell| !is_left(cell)))
+}
+
+/// Returns the range of positions after which a cut leaves both sides satisfied, given the rows of each position. The
+/// models must be closed under adding rows.
+fn allowed_range(
+    cells: &[u32],
+    table: &Table,
+    privacy: &Privacy,
+    spread: &ColumnRange,
+    runs: &[(u32, u64)],
+) -> Option<(u32, u32)> {
+    // The shortest prefix and the shortest suffix with enough rows usually satisfy the other models too.
+    let first = enough_rows_after(runs.iter(), privacy.least_rows())?;
+    let end = enough_rows_after(runs.iter().rev(), privacy.least_rows())?;
+    let position = |cell: &u32| table.positions(*cell)[spread.column];
+    if privacy.is_satisfied_by(table, cells.iter().copied().filter(|cell| position(cell) <= first))
+        && privacy.is_satisfied_by(table, cells.iter().copied().filter(|cell| position(cell) >= end))
+    {
+        return Some((first, end));
+    }
+    let by_position = by_position(cells, table, spread);
+    let first = satisfied_after(by_position.iter(), table, privacy)?;
+    // The cut must precede the first position of the shortest suffix that satisfies the models.
+    Some((first, satisfied_after(by_position.iter().rev(), table, privacy)?))
+}
+
+/// Returns the position after which there are enough rows.
+fn enough_rows_after<'a>(mut runs: impl Iterator<Item = &'a (u32, u64)>, enough: u64) -> Option<u32> {
+    let mut sum = 0;
+    let found = runs.find(|(_, rows)| {
+        sum += rows;
+        sum >= enough
+    });
+    found.map(|(position, _)| *position)
 }
 
 /// Sorts cells by their positions in a column; returns pairs of position and cell.

@@ -17,6 +17,9 @@ const SAMPLE: usize = 256;
 /// Number of categories of which all sets are tried; beyond it, the widest ones.
 const MAX_CATEGORIES: usize = 6;
 
+/// A sample whose positions differ by no more than this is counted by position; others are sorted.
+const MAX_SPAN: usize = 511;
+
 /// What a cut from the common ancestor of a leaf to its children costs and saves.
 #[derive(Clone, Copy, Debug)]
 struct CategoryCut {
@@ -85,9 +88,8 @@ impl CategoryCut {
         let quasi = &table.quasi()[spread.column];
         let step = cells.len().div_ceil(SAMPLE);
         let sample = cells.iter().step_by(step);
-        let mut sample: Vec<(u32, u64)> =
-            sample.map(|cell| (table.positions(*cell)[spread.column], table.cell_rows(*cell))).collect();
-        sample.sort_unstable();
+        let sample = sample.map(|cell| (table.positions(*cell)[spread.column], table.cell_rows(*cell)));
+        let sample = sample_by_position(sample, spread.range);
         let total: u64 = sample.iter().map(|(_, rows)| rows).sum();
         let (mut left, mut bits) = (0.0, 0.0);
         let is_one = |a: &(u32, u64), b: &(u32, u64)| a.0 == b.0 || !quasi.domain.is_border(spread.range, (a.0, b.0));
@@ -99,6 +101,20 @@ impl CategoryCut {
         }
         Self { column: spread.column, width: spread.width, left, bits }
     }
+}
+
+/// Returns the positions that occur, ascending, with the sum of their rows; or each pair by itself where positions are far
+/// apart.
+fn sample_by_position(sample: impl ExactSizeIterator<Item = (u32, u64)>, (lo, hi): (u32, u32)) -> Vec<(u32, u64)> {
+    if (hi - lo) as usize > MAX_SPAN {
+        let mut sorted: Vec<(u32, u64)> = sample.collect();
+        sorted.sort_unstable();
+        return sorted;
+    }
+    let mut rows_at = [0; MAX_SPAN + 1];
+    sample.for_each(|(position, rows)| rows_at[(position - lo) as usize] += rows);
+    let counted = (lo..=hi).zip(&rows_at).filter(|(_, rows)| **rows > 0);
+    counted.map(|(position, rows)| (position, *rows)).collect()
 }
 
 /// Returns the sum of widths once the widest of them was halved `halvings` times.

@@ -1,0 +1,33 @@
+//! How many proposals the cells get, and of which kinds.
+
+/// Number and kinds of proposals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProposalMix {
+    /// Number of passes over all cells; the temperature falls from one to the next.
+    pub(super) passes: u32,
+    /// Proposals per cell in one pass, as (numerator, denominator).
+    per_cell: (usize, usize),
+    /// One in this many proposals splits two or three classes along other cuts.
+    pub(super) splits: usize,
+    /// One in this many splits divides three classes.
+    pub(super) three_way: usize,
+}
+
+impl ProposalMix {
+    /// Returns `proposals` proposals per cell, half of which are splits, and half of these of three classes.
+    pub(super) fn usual(proposals: u32) -> Self {
+        Self { passes: proposals, per_cell: (1, 1), splits: 2, three_way: 2 }
+    }
+
+    /// Returns the mix for a table with so many cells that each would get a single proposal. All are splits, which gain
+    /// most at first, and few of these divide three classes, which takes longer. Two such proposals for three cells lose no
+    /// more than one of the usual mix for each.
+    pub(super) fn of_many_cells() -> Self {
+        Self { passes: 1, per_cell: (2, 3), splits: 1, three_way: 4 }
+    }
+
+    /// Returns the number of proposals for `cells` cells in one pass.
+    pub(super) fn proposals(self, cells: usize) -> usize {
+        (cells * self.per_cell.0).div_ceil(self.per_cell.1)
+    }
+}
