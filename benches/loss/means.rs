@@ -123,7 +123,10 @@ fn measured(
     let quasi = (0..arguments.columns).zip(types.clone());
     let spec = SurveySpec {
         quasi: quasi.map(|(at, data_type)| (mean(&format!("measure_{at}")), data_type)).collect(),
-        sensitive: types.skip(arguments.columns).map(|data_type| (SensitiveSpec::plain("diagnosis"), data_type)).collect(),
+        sensitive: types
+            .skip(arguments.columns)
+            .map(|data_type| (SensitiveSpec::plain("diagnosis"), data_type))
+            .collect(),
     };
     let mut watch = Stopwatch::start();
     let mut survey = Survey::new(Arc::new(spec))?;
@@ -148,8 +151,7 @@ fn measured(
     watch.lap("survey: sort groups");
     let privacy = Privacy::p_sensitive_k_anonymity(arguments.k, arguments.p, 1);
     let allowed = FeasibleRegions::of(&table, &privacy);
-    let method =
-        Method::new(PartitionChoice::Mondrian, ClusterChoice::Centroid).with_cycles(arguments.cycles);
+    let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Centroid).with_cycles(arguments.cycles);
     let leaves = method.leaves(&allowed, &table)?;
     watch.lap("partition");
     let classes = method.classes(&leaves, &table, &allowed.privacy, &IgnoreProgress).classes;
