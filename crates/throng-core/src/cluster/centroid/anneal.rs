@@ -5,9 +5,9 @@
 //! nearby, two units are swapped, a third class replaces the unit that leaves, a class is dissolved into its neighbours, or
 //! a new class opens around a unit.
 
-use super::lanes::distance;
+use super::lanes::{distance, padded, rise};
 use super::mix;
-use super::subproblem::Subproblem;
+use super::subproblem::{Subproblem, offer};
 
 /// Number of near units kept per unit.
 const NEAR: usize = 16;
@@ -29,13 +29,13 @@ pub(super) struct ErrorTemperature {
     pub(super) to: f64,
 }
 
-/// Makes `proposals` proposals per unit. `draw` keys the random choices.
-pub(super) fn anneal(patch: &mut Subproblem<'_>, proposals: u32, heat: ErrorTemperature, draw: u64) {
+/// Makes `proposals` proposals per unit. `near` are the [near units](near_units) of each unit; `draw` keys the random choices.
+pub(super) fn anneal(patch: &mut Subproblem<'_>, near: &[u32], proposals: u32, heat: ErrorTemperature, draw: u64) {
     if patch.classes.len() < 2 || patch.len() < 3 {
         return;
     }
-    let near = near_units(patch);
-    let mut annealer = Annealer { draw, near, heat: heat.from };
+    let slope = vec![0.0; padded(patch.dimensions)];
+    let mut annealer = Annealer { draw, near, heat: heat.from, slope };
     let cooling = (heat.to / heat.from).powf(1.0 / f64::from(proposals.max(1)));
     for _ in 0..proposals {
         for _ in 0..patch.len() {
@@ -43,16 +43,19 @@ pub(super) fn anneal(patch: &mut Subproblem<'_>, proposals: u32, heat: ErrorTemp
         }
         annealer.heat *= cooling;
     }
+    patch.settle_all();
 }
 
-struct Annealer {
+struct Annealer<'n> {
     draw: u64,
     /// Unit-major: the nearest units of each unit.
-    near: Vec<u32>,
+    near: &'n [u32],
     heat: f64,
+    /// Reused buffer.
+    slope: Vec<f32>,
 }
 
-impl Annealer {
+impl Annealer<'_> {
     fn next(&mut self) -> u64 {
         self.draw = self.draw.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.draw)
@@ -91,8 +94,8 @@ impl Annealer {
         }
         let most = self.tolerance();
         if can_lose(patch, unit) {
-            if patch.joining(unit, to) - patch.leaving(unit) <= most {
-                patch.relocate(unit, to);
+            if joining(patch, unit, to) - leaving(patch, unit) <= most {
+                patch.transfer(unit, to);
             }
             return;
         }
@@ -109,22 +112,27 @@ impl Annealer {
         if others.len() > LARGE {
             return;
         }
-        let mut best: Option<(f64, u32)> = None;
-        for other in others.iter().filter(|other| patch.rows[**other as usize] == patch.rows[unit as usize]) {
-            let added = -patch.exchanging(from, unit, *other) - patch.exchanging(to, *other, unit);
-            if best.is_none_or(|(least, _)| added < least) {
-                best = Some((added, *other));
+        let rows = patch.rows[unit as usize];
+        let share = 1.0 / patch.classes[from as usize].rows() + 1.0 / patch.classes[to as usize].rows();
+        let share = (share * f64::from(rows)) as f32;
+        let centroids = patch.centroid(from).iter().zip(patch.centroid(to));
+        self.slope.iter_mut().zip(centroids).for_each(|(slope, (a, b))| *slope = 2.0 * (a - b));
+        let mut best: Option<(f32, u32)> = None;
+        for other in others.iter().filter(|other| patch.rows[**other as usize] == rows) {
+            let gain = rise(patch.point(unit), patch.point(*other), &self.slope, share);
+            if best.is_none_or(|(most, _)| gain > most) {
+                best = Some((gain, *other));
             }
         }
-        let Some((added, other)) = best.filter(|(added, _)| *added <= most) else { return };
+        let Some((_, other)) = best.filter(|(gain, _)| -f64::from(*gain) * f64::from(rows) <= most) else { return };
         let (kind, others, rows) =
             (patch.kinds[unit as usize], patch.kinds[other as usize], u64::from(patch.rows[unit as usize]));
         let rules = patch.rules;
         let is_allowed = rules.allows_exchange(&mut patch.classes[from as usize].tally, kind, others, rows)
             && rules.allows_exchange(&mut patch.classes[to as usize].tally, others, kind, rows);
-        if is_allowed && added <= most {
-            patch.relocate(unit, to);
-            patch.relocate(other, from);
+        if is_allowed {
+            patch.transfer(unit, to);
+            patch.transfer(other, from);
         }
     }
 
@@ -141,12 +149,12 @@ impl Annealer {
         if !can_lose(patch, other) {
             return;
         }
-        let added = patch.joining(unit, to) - patch.leaving(other) - patch.exchanging(from, unit, other);
+        let added = joining(patch, unit, to) - leaving(patch, other) - exchanging(patch, from, unit, other);
         let (gone, come) = (patch.kinds[unit as usize], patch.kinds[other as usize]);
         let rows = u64::from(patch.rows[unit as usize]);
         if added <= most && patch.rules.allows_exchange(&mut patch.classes[from as usize].tally, gone, come, rows) {
-            patch.relocate(unit, to);
-            patch.relocate(other, from);
+            patch.transfer(unit, to);
+            patch.transfer(other, from);
         }
     }
 
@@ -161,14 +169,14 @@ impl Annealer {
         for (done, unit) in units.iter().enumerate() {
             let near = &self.near[*unit as usize * count..][..count];
             let homes = near.iter().map(|other| patch.home[*other as usize]).filter(|home| *home != class);
-            let costs = homes.map(|home| (patch.joining(*unit, home), home));
+            let costs = homes.map(|home| (joining(patch, *unit, home), home));
             let best = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             match best.filter(|(cost, _)| added + cost <= most) {
                 Some((cost, home)) => {
                     added += cost;
-                    patch.relocate(*unit, home);
+                    patch.transfer(*unit, home);
                 }
-                None => return units[..done].iter().for_each(|unit| patch.relocate(*unit, class)),
+                None => return units[..done].iter().for_each(|unit| patch.transfer(*unit, class)),
             }
         }
     }
@@ -193,16 +201,16 @@ impl Annealer {
             if !can_lose(patch, other) {
                 continue;
             }
-            let joining = if moved.is_empty() { 0.0 } else { patch.joining(other, class) };
-            added += joining - patch.leaving(other);
+            let joining = if moved.is_empty() { 0.0 } else { joining(patch, other, class) };
+            added += joining - leaving(patch, other);
             moved.push((other, patch.home[other as usize]));
-            patch.relocate(other, class);
+            patch.transfer(other, class);
             if patch.rules.is_satisfied(&patch.classes[class as usize].tally) {
                 break;
             }
         }
         if added > most || !patch.rules.is_satisfied(&patch.classes[class as usize].tally) {
-            moved.into_iter().rev().for_each(|(unit, home)| patch.relocate(unit, home));
+            moved.into_iter().rev().for_each(|(unit, home)| patch.transfer(unit, home));
         }
     }
 }
@@ -214,21 +222,42 @@ fn can_lose(patch: &mut Subproblem<'_>, unit: u32) -> bool {
     patch.rules.can_lose(&mut patch.classes[home as usize].tally, kind, rows)
 }
 
-/// Returns the nearest units of each unit, nearest first.
-fn near_units(patch: &Subproblem<'_>) -> Vec<u32> {
-    let count = NEAR.min(patch.len() - 1);
-    let mut found = Vec::with_capacity(patch.len() * count);
-    let mut all: Vec<(f32, u32)> = Vec::with_capacity(patch.len());
-    for unit in 0..patch.len() as u32 {
-        all.clear();
-        let others = (0..patch.len() as u32).filter(|other| *other != unit);
-        all.extend(others.map(|other| (distance(patch.point(unit), patch.point(other)), other)));
-        let order = |a: &(f32, u32), b: &(f32, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        if count < all.len() {
-            all.select_nth_unstable_by(count - 1, order);
+/// Returns the increase of the squared errors of a class if a unit joins it. Unlike [`Subproblem::joining`] it is computed from
+/// the centroid in single precision: temperatures are far above its rounding errors.
+fn joining(patch: &Subproblem<'_>, unit: u32, class: u32) -> f64 {
+    let (rows, count) = (f64::from(patch.rows[unit as usize]), patch.classes[class as usize].rows());
+    f64::from(patch.distance(unit, class)) * (rows * count / (count + rows))
+}
+
+/// Returns the decrease of the squared errors of its class if a unit leaves it, in single precision. The class must have
+/// other units.
+fn leaving(patch: &Subproblem<'_>, unit: u32) -> f64 {
+    let class = patch.home[unit as usize];
+    let (rows, count) = (f64::from(patch.rows[unit as usize]), patch.classes[class as usize].rows());
+    f64::from(patch.distance(unit, class)) * (rows * count / (count - rows))
+}
+
+/// Returns the decrease of the squared errors of a class if one of its units is replaced by another with as many rows, in
+/// single precision.
+fn exchanging(patch: &Subproblem<'_>, class: u32, gone: u32, come: u32) -> f64 {
+    let (rows, count) = (f64::from(patch.rows[gone as usize]), patch.classes[class as usize].rows());
+    let apart = f64::from(distance(patch.point(gone), patch.point(come)));
+    let nearer = f64::from(patch.distance(gone, class) - patch.distance(come, class));
+    (nearer + apart * rows / count) * rows
+}
+
+/// Returns the nearest units of each unit, unit-major and nearest first. There must be a unit.
+pub(super) fn near_units(patch: &Subproblem<'_>) -> Vec<u32> {
+    let count = NEAR.min(patch.len().saturating_sub(1));
+    let near = |unit: u32| {
+        let (mut nearest, mut farthest) = (Vec::with_capacity(count), f32::INFINITY);
+        for other in (0..patch.len() as u32).filter(|other| *other != unit) {
+            let away = distance(patch.point(unit), patch.point(other));
+            if away < farthest {
+                farthest = offer(&mut nearest, count, (away, other));
+            }
         }
-        all[..count].sort_unstable_by(order);
-        found.extend(all[..count].iter().map(|(_, other)| *other));
-    }
-    found
+        nearest.into_iter().map(|(_, other)| other)
+    };
+    (0..patch.len() as u32).flat_map(near).collect()
 }

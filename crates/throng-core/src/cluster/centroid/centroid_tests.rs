@@ -81,6 +81,21 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(6))]
+
+    #[test]
+    fn annealing_never_loses_more_and_threads_do_not_matter(leaf in random_leaves(60)) {
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let after = |rounds| sound_classes(&Centroid { rounds }, &leaf.rows.table, &leaf.privacy);
+        let rounds = DEFAULT_ROUNDS + MIN_ANNEALING;
+        let annealed = pool(1).install(|| after(rounds));
+        prop_assert_eq!(&pool(2).install(|| after(rounds)), &annealed);
+        let [searched, annealed] = [after(DEFAULT_ROUNDS), annealed].map(|classes| errors(&leaf.rows.table, &classes));
+        prop_assert!(annealed <= searched * (1.0 + 1e-5) + 1e-5, "{annealed} > {searched}");
+    }
+}
+
 /// Measured over these tables: at most 1.59 and on average 1.003 times the least errors.
 #[test]
 fn tiny_tables_come_close_to_the_optimum() {

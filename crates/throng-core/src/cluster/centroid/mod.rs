@@ -17,6 +17,7 @@
 //! content only.
 
 mod anneal;
+mod annealing_cycle;
 mod cut;
 mod embedding;
 mod grow;
@@ -32,7 +33,7 @@ mod units;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use self::anneal::{ErrorTemperature, anneal};
+use self::annealing_cycle::Annealing;
 use self::grow::{Seeds, grow, join_cheapest};
 use self::leaves::leaves;
 use self::privacy_by_kind::PrivacyByKind;
@@ -56,19 +57,8 @@ const PATIENCE: u32 = 8;
 /// Budget per cycle, in cells times rounds. A round takes far longer than everything else, so large tables get none.
 const CELL_ROUNDS: u64 = 1 << 17;
 
-/// Longer searches anneal after the default number of rounds, in cycles of at most [`MAX_ANNEALING`] rounds. Fewer rounds
-/// than [`MIN_ANNEALING`] are too few to cool.
+/// Longer searches anneal after the default number of rounds. Fewer rounds than this are too few to cool.
 const MIN_ANNEALING: u32 = 64;
-const MAX_ANNEALING: u32 = 15 * DEFAULT_ROUNDS;
-
-/// Units times proposals of an annealing round, and the range of proposals per unit.
-const ANNEALING_PROPOSALS: u64 = 1 << 17;
-const MIN_PER_UNIT: u64 = 16;
-const MAX_PER_UNIT: u64 = 96;
-
-/// Temperatures of a cycle, in units of the mean errors of a unit.
-const FIRST_HEAT: f64 = 0.8;
-const LAST_HEAT: f64 = 0.05;
 
 /// Clustering that minimizes squared errors.
 #[derive(Clone, Copy, Debug)]
@@ -135,12 +125,12 @@ pub fn classes(
             break;
         }
         if rounds >= DEFAULT_ROUNDS + MIN_ANNEALING && round >= DEFAULT_ROUNDS {
-            let cycle = annealing.get_or_insert_with(|| Annealing::new(&units, &grouping, rounds - round));
-            grouping = cycle.round(&units, &rules, &grouping, round);
+            let cycle = annealing.get_or_insert_with(|| Annealing::new(&units, &rules, &grouping, rounds - round));
+            cycle.round(round);
             if cycle.is_over()
                 && let Some(cycle) = annealing.take()
             {
-                grouping = cycle.better(&units, &rules, grouping, round);
+                grouping = cycle.best(round);
             }
         } else if idle < PATIENCE {
             let (better, has_gained) = searched(&units, &rules, &grouping, round);
@@ -150,56 +140,10 @@ pub fn classes(
         may_continue = on_progress(done(u64::from(round) + 2) - done(u64::from(round) + 1));
     }
     if let Some(cycle) = annealing {
-        grouping = cycle.better(&units, &rules, grouping, rounds);
+        grouping = cycle.best(rounds);
     }
     let numbers = (0..grouping.len() as u32).into_par_iter();
     numbers.with_min_len(256).map(|class| units.class(grouping.class(class))).collect()
-}
-
-/// A cycle of annealing rounds with falling temperature. Its result is kept only if it has lower errors.
-struct Annealing {
-    /// The classes before the cycle, and their errors.
-    before: UnitLists,
-    errors: f64,
-    rounds: u32,
-    done: u32,
-}
-
-impl Annealing {
-    fn new(units: &Units, before: &UnitLists, rounds: u32) -> Self {
-        let errors = total_errors(units, before);
-        Self { before: before.clone(), errors, rounds: rounds.min(MAX_ANNEALING), done: 0 }
-    }
-
-    fn is_over(&self) -> bool {
-        self.done == self.rounds
-    }
-
-    /// Returns the temperature after a share of the cycle.
-    fn heat(&self, units: &Units, done: u32) -> f64 {
-        let share = f64::from(done) / f64::from(self.rounds);
-        FIRST_HEAT * (LAST_HEAT / FIRST_HEAT).powf(share) * self.errors / units.len() as f64
-    }
-
-    fn round(&mut self, units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> UnitLists {
-        let heat = ErrorTemperature { from: self.heat(units, self.done), to: self.heat(units, self.done + 1) };
-        self.done += 1;
-        if self.errors <= 0.0 {
-            return classes.clone();
-        }
-        let proposals = (ANNEALING_PROPOSALS / units.len() as u64).clamp(MIN_PER_UNIT, MAX_PER_UNIT) as u32;
-        in_regions(units, rules, classes, round, |patch, draw| {
-            anneal(patch, proposals, heat, draw);
-            true
-        })
-        .0
-    }
-
-    /// Returns the better of the classes before the cycle and `after`, with moves that only gain.
-    fn better(self, units: &Units, rules: &PrivacyByKind<'_>, after: UnitLists, round: u32) -> UnitLists {
-        let after = searched(units, rules, &after, round).0;
-        if total_errors(units, &after) < self.errors { after } else { self.before }
-    }
 }
 
 /// Returns the squared errors of classes.
@@ -293,8 +237,7 @@ fn in_regions<'a>(
     let regions = regions(units, classes, round);
     let searched = regions.par_iter().map(|region| {
         let all: Vec<u32> = region.iter().flat_map(|class| classes.class(*class)).copied().collect();
-        let mut patch = Subproblem::of_units(units, rules, all.iter().copied());
-        patch.open_all(region.iter().map(|class| classes.class(*class).len()));
+        let mut patch = Subproblem::of_classes(units, rules, classes, region.iter().copied());
         let has_gained = search(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
         (grouping_of(&patch, &all), has_gained)
     });

@@ -5,11 +5,12 @@
 
 use super::lanes::{distance, padded, push_point};
 use super::privacy_by_kind::PrivacyByKind;
+use super::regions::UnitLists;
 use super::units::Units;
 use crate::model::Tally;
 
 /// Units and their classes, both numbered from 0.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Subproblem<'a> {
     pub(super) rules: &'a PrivacyByKind<'a>,
     pub(super) dimensions: usize,
@@ -63,6 +64,19 @@ impl<'a> Subproblem<'a> {
         list.clone().for_each(|unit| push_point(&mut points, units.point(unit)));
         let rows: Vec<u32> = list.clone().map(|unit| units.rows(unit)).collect();
         Self::new(rules, dimensions, points, rows, list.map(|unit| units.kind(unit)).collect())
+    }
+
+    /// Creates a subproblem of these classes, with all of their units.
+    pub(super) fn of_classes(
+        units: &Units,
+        rules: &'a PrivacyByKind<'a>,
+        lists: &UnitLists,
+        classes: impl Iterator<Item = u32> + Clone,
+    ) -> Self {
+        let all: Vec<u32> = classes.clone().flat_map(|class| lists.class(class)).copied().collect();
+        let mut patch = Self::of_units(units, rules, all.iter().copied());
+        patch.open_all(classes.map(|class| lists.class(class).len()));
+        patch
     }
 
     fn new(rules: &'a PrivacyByKind<'a>, dimensions: usize, points: Vec<f32>, rows: Vec<u32>, kinds: Vec<u32>) -> Self {
@@ -183,6 +197,23 @@ impl<'a> Subproblem<'a> {
         self.settle(class);
     }
 
+    /// Moves a unit to a class like [`Subproblem::relocate`], but updates only the centroids of both. [`Subproblem::nearest`]
+    /// and [`Subproblem::reach`] are right again after [`Subproblem::settle_all`].
+    pub(super) fn transfer(&mut self, unit: u32, class: u32) {
+        let from = self.home[unit as usize];
+        if from != NOWHERE {
+            self.leave(unit, from);
+            self.recenter(from);
+        }
+        self.enter(unit, class);
+        self.recenter(class);
+    }
+
+    /// Updates all that is derived from the units of each class, after [`Subproblem::transfer`].
+    pub(super) fn settle_all(&mut self) {
+        (0..self.classes.len() as u32).for_each(|class| self.settle(class));
+    }
+
     fn enter(&mut self, unit: u32, class: u32) {
         let rows = self.rows[unit as usize];
         let block = &mut self.classes[class as usize];
@@ -206,19 +237,24 @@ impl<'a> Subproblem<'a> {
         sum.iter_mut().zip(point).for_each(|(sum, coordinate)| *sum += f64::from(*coordinate) * rows);
     }
 
+    /// Updates the centroid of a class. That of a class without units is at infinity.
+    fn recenter(&mut self, class: u32) {
+        let (block, from) = (&self.classes[class as usize], class as usize * self.width);
+        let centroid = &mut self.centroids[from..from + self.width];
+        if block.units.is_empty() {
+            return centroid.fill(f32::INFINITY);
+        }
+        let share = 1.0 / block.rows();
+        let sums = &self.sums[from..from + self.width];
+        centroid.iter_mut().zip(sums).for_each(|(centroid, sum)| *centroid = (sum * share) as f32);
+    }
+
     /// Updates the centroid and the reach of a class.
     fn settle(&mut self, class: u32) {
-        let block = &self.classes[class as usize];
-        let share = if block.units.is_empty() { f64::INFINITY } else { 1.0 / block.rows() };
-        let (width, at) = (self.width, class as usize);
-        for axis in 0..width {
-            // The sum of a class without units is 0, and its centroid is at infinity.
-            let centroid =
-                if share.is_finite() { (self.sums[at * width + axis] * share) as f32 } else { f32::INFINITY };
-            self.centroids[at * width + axis] = centroid;
-            if axis < self.dimensions {
-                self.axes[at / ABREAST * self.dimensions + axis][at % ABREAST] = centroid;
-            }
+        self.recenter(class);
+        let at = class as usize;
+        for axis in 0..self.dimensions {
+            self.axes[at / ABREAST * self.dimensions + axis][at % ABREAST] = self.centroids[at * self.width + axis];
         }
         let centroid = self.centroid(class);
         let units = self.classes[at].units.iter();
@@ -328,7 +364,7 @@ impl NearestClasses {
 }
 
 /// Inserts a class into the nearest, after equally near ones. Returns the distance below which others are accepted.
-fn offer(best: &mut Vec<(f32, u32)>, most: usize, offered: (f32, u32)) -> f32 {
+pub(super) fn offer(best: &mut Vec<(f32, u32)>, most: usize, offered: (f32, u32)) -> f32 {
     if best.len() < most {
         best.push(offered);
     }
