@@ -15,7 +15,7 @@ use super::{DEFAULT_ROUNDS, grouping_of, in_regions, mix, searched, total_errors
 /// Maximum number of rounds of a cycle.
 const MAX_ROUNDS: u32 = 15 * DEFAULT_ROUNDS;
 
-/// Up to this many units are annealed as a whole. On the Census data, regions of half of the units end 0.4 % higher.
+/// Maximum number of units that are annealed as a whole. Chains in regions can reach fewer arrangements, and end higher.
 const WHOLE_UNITS: usize = 4096;
 /// Number of chains of a table that is annealed as a whole.
 const CHAINS: u32 = 4;
