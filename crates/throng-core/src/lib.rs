@@ -15,6 +15,7 @@
 //! - **A privacy model is a deficit** ([`model`]): how far a class is from satisfying it, and whether a row lowers
 //!   that.
 //! - **Classes are decided by the release.** Clusters with equal labels are one equivalence class ([`recode`]).
+//! - **Memory is asked for.** Tables that may not fit into memory are worked on part by part ([`out_of_core`]).
 //! - **Canonical order.** No result depends on the order in which rows arrive ([`survey`], [`row_hash`]).
 //!
 //! No error or log message of this crate contains a value of the data.
@@ -44,9 +45,11 @@ mod loss_tables;
 pub mod metrics;
 pub mod model;
 mod numeric_view;
+pub mod out_of_core;
 mod partial_domain;
 pub mod partition;
 pub mod profile;
+pub mod progress;
 mod protected_coding;
 pub mod published;
 pub mod recode;

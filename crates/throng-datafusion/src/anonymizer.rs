@@ -7,18 +7,18 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use throng_core::anonymize::Method;
-use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
+use throng_core::out_of_core::{
+    BoundTime, ClassSpec, Classes, OutOfCoreError, PartSizes, TableParts, TableSurvey, check_suppression,
+};
+use throng_core::progress::{Progress, Stage};
 use throng_core::stream::EMISSION_PROPOSALS;
-use throng_policy::{Binding, Policy};
+use throng_policy::{Binding, BoundSetting, Budget, Policy};
 use tracing::Instrument;
 
 use crate::AnonymizeError;
 use crate::choose_method::choose_method;
-use crate::classes::Classes;
 use crate::dry_run::DryRun;
-use crate::groups::{Groups, PartSizes};
-use crate::progress::{Progress, Stage};
 use crate::release::{Release, released_schema};
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
@@ -137,8 +137,8 @@ impl Anonymizer {
 
     /// Forms the release of rows that have been read.
     pub(crate) fn release(&self, mut snapshot: Snapshot, progress: &dyn Progress) -> Result<Release, AnonymizeError> {
-        let groups = self.group(&mut snapshot)?;
-        let classes = Classes::of(self, &snapshot, groups, progress, &mut drop)?;
+        let parts = self.parts(&mut snapshot.survey)?;
+        let classes = Classes::of(&self.class_spec(), &snapshot.survey, parts, progress, &mut drop)?;
         Release::new(self, snapshot, classes)
     }
 
@@ -171,8 +171,8 @@ impl Anonymizer {
         is_predicted: bool,
     ) -> Result<DryRun, AnonymizeError> {
         let inspect = move |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
-            let groups = anonymizer.group(&mut snapshot)?;
-            DryRun::of(anonymizer, &snapshot, groups, is_predicted)
+            let parts = anonymizer.parts(&mut snapshot.survey)?;
+            DryRun::of(anonymizer, &snapshot.survey, parts, is_predicted)
         };
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, inspect).await
     }
@@ -192,7 +192,7 @@ impl Anonymizer {
         let read = async {
             let expected = self.expected_rows;
             let snapshot = Snapshot::read(input, context, &self.binding, seed, expected, &workspace, progress).await?;
-            tracing::info!(rows = snapshot.rows, spilled = snapshot.is_spilled(), "input read");
+            tracing::info!(rows = snapshot.survey.rows(), spilled = snapshot.is_spilled(), "input read");
             Ok::<_, AnonymizeError>(snapshot)
         };
         let snapshot = read.instrument(span).await?;
@@ -221,32 +221,33 @@ impl Anonymizer {
         self.part_sizes
     }
 
-    pub(crate) fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, AnonymizeError> {
-        Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
+    /// Returns the groups of a table, whole or in parts.
+    pub(crate) fn parts(&self, survey: &mut TableSurvey) -> Result<TableParts, OutOfCoreError> {
+        TableParts::of(survey, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 
-    /// Returns an error if no release can satisfy the privacy models, or if more rows would be suppressed than the
-    /// policy allows.
-    pub(crate) fn check_feasibility(
-        &self,
-        found: &Feasibility,
-        rows: u64,
-        suppressed: u64,
-    ) -> Result<(), AnonymizeError> {
-        if !found.shortfalls.is_empty() {
-            return Err(throng_core::CoreError::Infeasible(found.shortfalls.clone()).into());
+    /// Returns what the classes of the release must satisfy, and how they are formed.
+    pub(crate) fn class_spec(&self) -> ClassSpec {
+        ClassSpec {
+            privacy: self.binding.privacy(),
+            k: self.binding.k,
+            suppression_limit: self.binding.suppression_limit,
+            method: self.method().0,
+            key: self.key,
+            search_time: match self.policy.algorithm.budget {
+                Budget::Time(time) => Some(time),
+                _ => None,
+            },
+            bound: match self.policy.algorithm.bound {
+                BoundSetting::Off => BoundTime::Off,
+                BoundSetting::On => BoundTime::Once,
+                BoundSetting::Time(time) => BoundTime::For(time),
+            },
         }
-        self.check_suppression(rows, suppressed + found.suppressed)
     }
 
     /// Returns an error if more of `rows` rows are suppressed than the policy allows.
-    pub(crate) fn check_suppression(&self, rows: u64, suppressed: u64) -> Result<(), AnonymizeError> {
-        let Some(limit) = self.binding.suppression_limit else { return Ok(()) };
-        // Tolerate rounding: a decimal limit may be slightly below the intended fraction.
-        let most = (limit * rows as f64 * (1.0 + f64::EPSILON)).floor();
-        match suppressed as f64 <= most {
-            true => Ok(()),
-            false => Err(AnonymizeError::Suppression { rows, suppressed, limit, most }),
-        }
+    pub(crate) fn check_suppression(&self, rows: u64, suppressed: u64) -> Result<(), OutOfCoreError> {
+        check_suppression(self.binding.suppression_limit, rows, suppressed)
     }
 }

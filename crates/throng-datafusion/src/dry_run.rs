@@ -3,15 +3,13 @@
 use throng_core::cluster::ProgressSink;
 use throng_core::feasibility::{Feasibility, FeasibilityCounts};
 use throng_core::metrics::estimated_ncp;
+use throng_core::out_of_core::{PartTable, TableParts, TableSurvey, Workspace, check_feasibility};
 use throng_core::partition::{FeasibleRegions, Leaf};
 use throng_core::table::Table;
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::groups::Groups;
 use crate::release::order_bytes;
-use crate::resources::Resources;
-use crate::snapshot::Snapshot;
 
 /// Maximum number of leaves, over all parts, that are clustered to estimate the loss.
 const TRIED_LEAVES: usize = 256;
@@ -56,17 +54,17 @@ pub struct Prediction {
 impl DryRun {
     pub(crate) fn of(
         anonymizer: &Anonymizer,
-        snapshot: &Snapshot,
-        mut groups: Groups,
+        survey: &TableSurvey,
+        mut table_parts: TableParts,
         is_predicted: bool,
     ) -> Result<Self, AnonymizeError> {
-        let privacy = anonymizer.binding().privacy();
-        let (method, parts, count) = (anonymizer.method().0, groups.len(), groups.count);
-        let (mut examined, mut cells) = (FeasibilityCounts::new(&Table::empty(&groups.domains)), 0);
+        let (privacy, workspace) = (anonymizer.binding().privacy(), survey.workspace().as_ref());
+        let (method, parts, groups) = (anonymizer.method().0, table_parts.len(), table_parts.groups());
+        let (mut examined, mut cells) = (FeasibilityCounts::new(&Table::empty(table_parts.domains())), 0);
         let (mut leaf_count, mut loss, mut tried) = (0, 0.0, 0);
         for part in 0..parts {
-            snapshot.workspace.check()?;
-            let (table, _, _room) = groups.part(part)?;
+            workspace.check()?;
+            let PartTable { table, memory: _memory, .. } = table_parts.part(part)?;
             let allowed = FeasibleRegions::of(&table, &privacy);
             cells += table.cell_count() as u64;
             examined.add(&table, &allowed);
@@ -76,29 +74,30 @@ impl DryRun {
                 let step = leaves.len().div_ceil((TRIED_LEAVES / parts).max(1)).max(1);
                 let some: Vec<Leaf> =
                     leaves.into_iter().step_by(step).filter(|leaf| leaf.cells.len() <= TRIED_CELLS).collect();
-                let classes =
-                    method.classes(&some, &table, &allowed.privacy, &StopOnCancel(&snapshot.workspace)).classes;
+                let classes = method.classes(&some, &table, &allowed.privacy, &StopOnCancel(workspace)).classes;
                 let (of_part, rows) = estimated_ncp(&table, &classes);
                 loss += of_part;
                 tried += rows;
             }
         }
         let feasibility = examined.conclude(&privacy);
-        let refused = anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed).err();
+        let (rows, suppressed) = (survey.rows(), survey.suppressed());
+        let limit = anonymizer.binding().suppression_limit;
+        let refused = check_feasibility(&feasibility, limit, rows, suppressed).err().map(AnonymizeError::from);
         let prediction = (is_predicted && refused.is_none()).then(|| Prediction {
             leaves: leaf_count,
             ncp: (tried > 0).then(|| loss / tried as f64),
             tried_rows: tried,
-            memory_bytes: snapshot.bytes() + order_bytes(snapshot.rows) + count * (snapshot.width() as u64 * 8 + 64),
-            is_spilled: snapshot.is_spilled(),
+            memory_bytes: survey.row_bytes() + order_bytes(rows) + groups * (survey.width() as u64 * 8 + 64),
+            is_spilled: survey.are_rows_spilled(),
         });
-        let (rows, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
+        let suppressed = suppressed + feasibility.suppressed;
         Ok(Self { rows, suppressed, cells, parts, feasibility, refused, prediction })
     }
 }
 
 /// Stops clustering when the query is cancelled.
-struct StopOnCancel<'a>(&'a Resources);
+struct StopOnCancel<'a>(&'a dyn Workspace);
 
 impl ProgressSink for StopOnCancel<'_> {
     fn leaf_done(&self, _cells: usize) -> bool {

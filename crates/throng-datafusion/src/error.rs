@@ -3,6 +3,7 @@
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use thiserror::Error as ThisError;
+use throng_core::out_of_core::OutOfCoreError;
 
 use crate::redact::redacted;
 
@@ -125,32 +126,20 @@ fn too_much_exposed(alone: f64, with_quasi: f64, limit: f64) -> String {
     )
 }
 
-impl AnonymizeError {
-    /// Raises the size that a pool would need to at least `least`, if this is an out-of-memory error.
-    pub(crate) fn with_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
-        match self {
-            Self::Memory { part, least: known } => {
-                Self::Memory { part, least: known.map(|known| known.max(least().unwrap_or(0))) }
+impl From<OutOfCoreError> for AnonymizeError {
+    fn from(error: OutOfCoreError) -> Self {
+        match error {
+            OutOfCoreError::Core(error) => Self::Core(error),
+            OutOfCoreError::Suppression { rows, suppressed, limit, most } => {
+                Self::Suppression { rows, suppressed, limit, most }
             }
-            other => other,
-        }
-    }
-
-    /// Sets the size that a pool would need, if it is known and this is an out-of-memory error.
-    pub(crate) fn replace_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
-        match self {
-            Self::Memory { part, least: known } => Self::Memory { part, least: least().or(known) },
-            other => other,
-        }
-    }
-
-    /// Raises the size that a pool would need by `more`, if this is an out-of-memory error.
-    pub(crate) fn plus_least(self, more: impl FnOnce() -> Option<u64>) -> Self {
-        match self {
-            Self::Memory { part, least: known } => {
-                Self::Memory { part, least: known.map(|known| known + more().unwrap_or(0)) }
-            }
-            other => other,
+            OutOfCoreError::Memory { part, least } => Self::Memory { part, least },
+            OutOfCoreError::Storage(source) => match source.downcast::<Self>() {
+                Ok(ours) => *ours,
+                Err(source) => Self::Spill(DataFusionError::External(source)),
+            },
+            OutOfCoreError::Cancelled => Self::Cancelled,
+            OutOfCoreError::Damaged => Self::Task,
         }
     }
 }

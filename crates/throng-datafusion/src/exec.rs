@@ -14,11 +14,11 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
+use throng_core::progress::{Progress, Stage};
 use tokio::sync::OnceCell;
 
 use crate::anonymizer::Anonymizer;
 use crate::examine::ReleaseExaminer;
-use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
 use crate::single_input_methods;
 

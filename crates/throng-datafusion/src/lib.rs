@@ -5,8 +5,7 @@
 //!                                    │ first poll
 //!                                    ▼
 //!   Snapshot      one look at all rows: surveyed stream by stream, kept in memory or spilled
-//!   Groups        distinct tuples, whole or in parts that each can be looked at as a whole
-//!   Classes       throng-core: partition, cluster, recode; part by part
+//!   Classes       throng-core: survey, partition, cluster, recode; part by part (throng_core::out_of_core)
 //!   Release       rows in canonical order, from memory or from buckets on disk; shared by all queries
 //! ```
 //!
@@ -24,8 +23,6 @@ mod buffered_rows;
 mod canonical_types;
 mod catch_decode_panic;
 mod choose_method;
-mod classed_groups;
-mod classes;
 mod codec;
 pub mod distributed;
 mod dry_run;
@@ -34,7 +31,6 @@ mod examine;
 mod exec;
 mod external;
 pub mod functions;
-mod groups;
 mod guard_decoders;
 #[cfg(feature = "leaky")]
 mod leaky;
@@ -43,8 +39,6 @@ mod opaque_table;
 mod passthrough;
 mod plan_input;
 mod policy_text;
-mod progress;
-mod rank_keys;
 mod redact;
 mod register;
 mod release;
@@ -53,12 +47,12 @@ mod resources;
 mod single_input;
 mod snapshot;
 mod spill_buffer;
-mod spilled_values;
 mod stream;
 mod sweep;
 mod table;
 mod unit_column;
 mod verification;
+mod workspace;
 
 pub use anonymizer::Anonymizer;
 pub use canonical_types::{to_canonical_array, to_canonical_field};
@@ -72,14 +66,16 @@ pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
 pub use guard_decoders::GuardDecoders;
 pub use memory_refusal::memory_refusal;
 pub use passthrough::passthrough_names;
-pub use progress::{NoProgress, Progress, Stage};
 pub use redact::{EngineFailure, ParquetDamage, classify};
 pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
 pub use stream::{AnonymizeStreamExec, AnonymizedStreamTable};
 pub use sweep::{Candidate, SweepResult};
 pub use table::AnonymizedTable;
+pub use throng_core::progress::{NoProgress, Progress, Stage};
 pub use verification::{Verification, VerifiedTable};
 
 #[cfg(test)]
 mod operator_tests;
+#[cfg(test)]
+mod spilled_values_tests;

@@ -4,6 +4,7 @@
 //! the text, and it is parsed where the error is reported.
 
 use datafusion::error::DataFusionError;
+use throng_core::out_of_core::MemoryRefusal;
 
 const BEFORE: &str = "the memory pool would need ";
 const AFTER: &str = " bytes";
@@ -11,6 +12,14 @@ const AFTER: &str = " bytes";
 /// Returns the error of a pool that would need `least` bytes in total to continue.
 pub fn memory_refusal(least: usize) -> DataFusionError {
     DataFusionError::ResourcesExhausted(format!("{BEFORE}{least}{AFTER}"))
+}
+
+/// Returns what a pool has refused; `None` for any other error.
+pub(crate) fn refusal_of(error: &DataFusionError) -> Option<MemoryRefusal> {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(text) => Some(MemoryRefusal { least: least_in(text) }),
+        _ => None,
+    }
 }
 
 /// Returns the size in the text of a [`memory_refusal`], which may be wrapped in other text.

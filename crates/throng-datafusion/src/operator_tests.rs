@@ -13,10 +13,10 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use throng_core::columns::BLOCK_COLUMN;
+use throng_core::out_of_core::PartSizes;
 use throng_core::verify::{Promise, SensitivePromise, Verifier};
 use throng_policy::{Overrides, Policy, Secret};
 
-use crate::groups::PartSizes;
 use crate::{AnonymizeExec, AnonymizedTable, Anonymizer};
 
 /// Returns distinct rows, many of which share their quasi-identifiers.

@@ -14,14 +14,13 @@ use std::sync::Arc;
 
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::key::ReleaseKey;
+use throng_core::out_of_core::TableSurvey;
 use throng_core::recode::{ClassAssignment, Recoding, Shares};
 use throng_core::survey::{Domains, SurveyedValues};
 
 use crate::AnonymizeError;
-use crate::groups::for_each_group;
 use crate::release::ClassLabels;
 use crate::resources::reserve;
-use crate::snapshot::Snapshot;
 
 /// Groups, the shares of classes in each group, class sizes and labels, and the key of the row assignment.
 ///
@@ -108,19 +107,19 @@ impl ReleasePlan {
         Self { groups: GroupLookup::ByContent(GroupIndex { seen, width, tuples }), shares, ..self }
     }
 
-    /// Returns the group of each group of each chunk of a snapshot, in the order of streams and chunks. Fails if a row
+    /// Returns the group of each group of each chunk of a survey, in the order of streams and chunks. Fails if a row
     /// was not present when the plan was made.
-    pub(crate) fn groups_of(&self, snapshot: &mut Snapshot) -> Result<Cow<'_, [u32]>, AnonymizeError> {
+    pub(crate) fn groups_of(&self, survey: &mut TableSurvey) -> Result<Cow<'_, [u32]>, AnonymizeError> {
         let index = match &self.groups {
             GroupLookup::BySurvey(group_of) => return Ok(Cow::Borrowed(group_of)),
             GroupLookup::ByContent(index) => index,
         };
-        let own = snapshot.seen.pop().ok_or(AnonymizeError::Task)?;
+        let own = survey.take_last_seen().ok_or(AnonymizeError::Task)?;
         let domains = Domains::merge(&[own.uncounted(), index.seen.clone()])?;
-        let mut group_of = Vec::with_capacity(snapshot.groups() as usize);
-        for_each_group(snapshot, &domains, |placed, _| {
+        let mut group_of = Vec::with_capacity(survey.groups() as usize);
+        survey.for_each_group(&domains, |placed, _| {
             group_of.push(index.find(placed).ok_or(AnonymizeError::Changed)?);
-            Ok(())
+            Ok::<_, AnonymizeError>(())
         })?;
         Ok(Cow::Owned(group_of))
     }

@@ -10,13 +10,14 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryRese
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
+use throng_core::out_of_core::{MemoryRefusal, Workspace};
 
 use crate::AnonymizeError;
-use crate::memory_refusal::least_in;
+use crate::memory_refusal::refusal_of;
 
 /// Divisor of the pool size: the share that buffered rows may use before they are spilled. The rest is for unspillable
 /// state.
-const ROWS_SHARE: usize = 3;
+pub(crate) const ROWS_SHARE: usize = 3;
 
 /// The resources of one run of the operator.
 #[derive(Clone, Debug)]
@@ -59,22 +60,14 @@ impl Resources {
         SpillManager::new(Arc::clone(&self.runtime), self.spills.clone(), schema)
     }
 
-    /// Returns the number of bytes that buffered rows may use in total.
-    pub(crate) fn memory_for_rows(&self) -> usize {
-        match self.runtime.memory_pool.memory_limit() {
-            MemoryLimit::Finite(bytes) => bytes / ROWS_SHARE,
-            MemoryLimit::Infinite | MemoryLimit::Unknown => usize::MAX,
-        }
+    /// Returns the size of the memory pool.
+    pub(crate) fn memory_limit(&self) -> MemoryLimit {
+        self.runtime.memory_pool.memory_limit()
     }
 
-    /// Returns the size of a pool that leaves room for `bytes` next to buffered rows of this size, which use at most their share
-    /// of it. `None` if the pool is already that large.
-    pub(crate) fn least_beside_rows(&self, bytes: usize, rows: usize) -> Option<u64> {
-        let least = bytes.saturating_add(rows.min(bytes / (ROWS_SHARE - 1)));
-        match self.runtime.memory_pool.memory_limit() {
-            MemoryLimit::Finite(size) if least > size => Some(least as u64),
-            _ => None,
-        }
+    /// Returns these resources for the core.
+    pub(crate) fn workspace(&self) -> Arc<dyn Workspace> {
+        Arc::new(self.clone())
     }
 
     /// Returns whether the query has not been cancelled.
@@ -95,8 +88,8 @@ pub(crate) fn reserve(reservation: &MemoryReservation, bytes: usize, what: &'sta
 
 /// Converts an error of the pool to [`AnonymizeError::Memory`], which names the setting to raise.
 pub(crate) fn out_of_memory(error: DataFusionError, what: &'static str) -> AnonymizeError {
-    match error.find_root() {
-        DataFusionError::ResourcesExhausted(text) => AnonymizeError::Memory { part: what, least: least_in(text) },
-        _ => error.into(),
+    match refusal_of(&error) {
+        Some(MemoryRefusal { least }) => AnonymizeError::Memory { part: what, least },
+        None => error.into(),
     }
 }

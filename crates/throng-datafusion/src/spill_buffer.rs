@@ -1,7 +1,6 @@
 //! Buffers batches in memory, and spills them to disk when memory is refused.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -12,36 +11,11 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use futures::TryStreamExt;
+use throng_core::out_of_core::SharedQuota;
 use tokio::runtime::Handle;
 
 use crate::AnonymizeError;
 use crate::resources::Resources;
-
-/// Memory quota shared by several buffers.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedQuota {
-    held: Arc<AtomicUsize>,
-    most: usize,
-}
-
-impl SharedQuota {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { held: Arc::default(), most }
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
-        let is_allowed = before.saturating_add(bytes) <= self.most;
-        if !is_allowed {
-            self.held.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        is_allowed
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
 
 /// Appends a batch to a spill file, or finishes it with `None`. The engine's type of files in progress is not public.
 type Spilling = Box<dyn FnMut(Option<&RecordBatch>) -> DataFusionResult<Option<Arc<dyn SpillFile>>> + Send>;
@@ -59,7 +33,7 @@ pub(crate) struct SpillBuffer {
 impl SpillBuffer {
     pub(crate) fn new(workspace: &Resources, schema: SchemaRef, allowance: &SharedQuota, name: &'static str) -> Self {
         let spill = workspace.spill_manager(schema);
-        let reservation = match allowance.most {
+        let reservation = match allowance.most() {
             // No batch is ever buffered in memory.
             0 => workspace.reservation(name),
             _ => workspace.spillable_reservation(name),

@@ -12,9 +12,9 @@ use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use throng_core::out_of_core::PartSizes;
 use throng_policy::{Overrides, Policy, Secret};
 
-use crate::groups::PartSizes;
 use crate::release::Facts;
 use crate::{AnonymizeExec, AnonymizedTable, Anonymizer};
 

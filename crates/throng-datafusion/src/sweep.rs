@@ -7,16 +7,14 @@ use std::time::{Duration, Instant};
 
 use throng_core::metrics::Utility;
 use throng_core::model::{Privacy, Tally};
+use throng_core::out_of_core::{ClassedGroups, Classes, TableParts};
+use throng_core::progress::{NoProgress, Progress, Stage};
 use throng_core::recode::Shares;
 use throng_core::risk::ClassSizes;
 use throng_core::table::Table;
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::classed_groups::ClassedGroups;
-use crate::classes::Classes;
-use crate::groups::Groups;
-use crate::progress::{NoProgress, Progress, Stage};
 use crate::snapshot::Snapshot;
 
 /// Results of several policies.
@@ -49,25 +47,26 @@ pub(crate) fn all(
     mut snapshot: Snapshot,
     progress: &dyn Progress,
 ) -> Result<SweepResult, AnonymizeError> {
-    let rows = snapshot.rows - snapshot.suppressed;
-    if snapshot.rows == snapshot.suppressed {
-        return Err(throng_core::CoreError::NoRows { suppressed: snapshot.suppressed }.into());
+    let (rows, survey) = (snapshot.kept_rows(), &mut snapshot.survey);
+    if rows == 0 {
+        return Err(throng_core::CoreError::NoRows { suppressed: survey.suppressed() }.into());
     }
-    let domains = snapshot.domains()?;
+    let domains = survey.domains()?;
     progress.begin(Stage::Cluster, Some(trials.len() as u64));
     let mut tried = Vec::with_capacity(trials.len());
     for trial in trials {
-        let (start, privacy) = (Instant::now(), trial.binding().privacy());
-        let groups = Groups::in_domains(&snapshot, domains.clone(), trial.method().0, &privacy, trial.part_sizes())?;
+        let (start, spec) = (Instant::now(), trial.class_spec());
+        let parts = TableParts::in_domains(survey, domains.clone(), spec.method, &spec.privacy, trial.part_sizes())?;
         let mut tables = Vec::new();
-        match Classes::of(trial, &snapshot, groups, &NoProgress, &mut |table| tables.push(table)) {
+        let classes = Classes::of(&spec, survey, parts, &NoProgress, &mut |table| tables.push(table));
+        match classes.map_err(AnonymizeError::from) {
             Ok(classes) => {
-                check(&classes, &tables, &privacy)?;
+                check(&classes, &tables, &spec.privacy)?;
                 tried.push(Ok(Candidate {
                     sizes: classes.recoding.class_rows().iter().copied().collect(),
                     utility: classes.utility,
                     suppressed: classes.suppressed,
-                    cluster: trial.method().0.cluster.as_str(),
+                    cluster: spec.method.cluster.as_str(),
                     time: start.elapsed(),
                 }));
             }
@@ -99,7 +98,7 @@ fn check(found: &Classes, tables: &[Table], privacy: &Privacy) -> Result<(), Ano
         ClassedGroups::Whole(_) => add(like, recoding.all_shares()),
         ClassedGroups::InParts(parts) => parts.for_each_part(|part, groups| {
             add(&tables[part], &groups.shares);
-            Ok(())
+            Ok::<_, AnonymizeError>(())
         })?,
     }
     let mut released = Tally::empty(like.tally_shape());

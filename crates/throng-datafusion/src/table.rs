@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
+use throng_core::progress::Progress;
 use throng_policy::Policy;
 
 use crate::AnonymizeError;
@@ -12,7 +13,6 @@ use crate::anonymizer::Anonymizer;
 use crate::exec::{AnonymizeExec, ExecOptions, SharedRelease};
 use crate::opaque_table::opaque_table;
 use crate::plan_input::plan_input;
-use crate::progress::Progress;
 use crate::release::Release;
 
 /// The release of another table under a policy.

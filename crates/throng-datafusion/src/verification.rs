@@ -14,13 +14,13 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 use futures::{Stream, TryStreamExt};
 use throng_core::dictionary_encode::{DictionaryEncoder, is_text};
 use throng_core::exposure::{ExposureColumns, ExposureSketch, InsensitiveExposure};
+use throng_core::progress::{NoProgress, Progress};
 use throng_core::row_hash::{Checksum, RowHasher};
 use throng_core::verify::{Findings, Promise, Verifier, VerifyError};
 use tokio::sync::mpsc;
 
 use crate::anonymizer::Anonymizer;
 use crate::passthrough::passthrough_names;
-use crate::progress::{NoProgress, Progress};
 use crate::release::{Facts, Release};
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 

@@ -50,6 +50,16 @@ impl CountedTuples {
         (0..self.len()).map(|index| (self.tuple(index), self.rows[index]))
     }
 
+    /// Returns the tuples as one list of numbers, each tuple followed by its row count.
+    pub fn to_numbers(&self) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(self.len() * (self.width + 1));
+        for (tuple, rows) in self.iter() {
+            numbers.extend_from_slice(tuple);
+            numbers.push(rows);
+        }
+        numbers
+    }
+
     /// Returns the memory of the tuples, in bytes.
     pub fn size(&self) -> usize {
         (self.numbers.capacity() + self.rows.capacity()) * size_of::<u32>()

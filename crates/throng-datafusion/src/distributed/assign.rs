@@ -6,6 +6,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array}
 use datafusion::arrow::compute::{filter_record_batch, take_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use futures::{FutureExt, TryStreamExt};
+use throng_core::out_of_core::{LowestRanks, SharedQuota, Workspace};
 
 use super::shuffle_rows::{
     BYTES_ROW, CHECKSUM_ROW, FileRanges, NO_GROUP, PartitionKeys, ShuffledRows, assigned_schema, batch_bytes,
@@ -14,10 +15,9 @@ use super::shuffle_rows::{
 use super::task::{InputDistribution, TaskInput, TaskKind, TaskOutput, blocking};
 use super::task_params::TaskParams;
 use crate::AnonymizeError;
-use crate::release::LowestRanks;
 use crate::release_plan::ReleasePlan;
 use crate::resources::Resources;
-use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spill_buffer::{BufferedBatches, SpillBuffer};
 
 /// Assigns lent rows to classes and all rows to files.
 pub static ASSIGN_TASK: TaskKind = TaskKind {
@@ -67,7 +67,7 @@ fn assign(
     resources: &Resources,
     output: &TaskOutput,
 ) -> Result<(), AnonymizeError> {
-    let mut ranks = LowestRanks::new(plan.key, resources.reservation("row assignment"));
+    let mut ranks = LowestRanks::new(plan.key, resources.budget("row assignment"));
     let mut batches = lent.read()?;
     while let Some(batch) = batches.next()? {
         resources.check()?;

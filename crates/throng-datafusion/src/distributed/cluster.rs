@@ -8,7 +8,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use futures::{FutureExt, TryStreamExt};
 use prost::Message;
 use throng_core::cluster::{Class, Portion};
+use throng_core::out_of_core::{FormedPart, PartJob};
 use throng_core::partition::FeasibleRegions;
+use throng_core::progress::NoProgress;
 use throng_core::survey::{CountedTuples, HashGrouping};
 
 use super::message::ClusteredPartMessage;
@@ -18,8 +20,6 @@ use super::task::{InputDistribution, TaskInput, TaskKind, TaskOutput, blocking};
 use super::task_params::TaskParams;
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::classes::{FormedPart, PartJob};
-use crate::progress::NoProgress;
 use crate::resources::{Resources, reserve};
 
 /// Maximum number of bytes per output row; a larger formed part is sent in several rows.
@@ -68,14 +68,14 @@ fn cluster(
     resources: &Resources,
     output: &TaskOutput,
 ) -> Result<(), AnonymizeError> {
-    let privacy = anonymizer.binding().privacy();
-    let work = PartJob::new(anonymizer, plan.parts, resources, &NoProgress);
+    let spec = anonymizer.class_spec();
+    let job = PartJob::new(&spec, plan.parts, resources, &NoProgress);
     let room = resources.reservation("part");
     for (part, tuples) in parts {
         resources.check()?;
         reserve(&room, 3 * tuples.size(), "the groups of a part")?;
         let (table, _) = HashGrouping::of(&plan.domains, &tuples)?;
-        let formed = work.form(&table, &FeasibleRegions::of(&table, &privacy))?;
+        let formed = job.form(&table, &FeasibleRegions::of(&table, &spec.privacy))?;
         let bytes = part_message(&tuples, &formed).encode_to_vec();
         let pieces = bytes.chunks(PIECE_BYTES);
         for (number, piece) in pieces.clone().enumerate() {

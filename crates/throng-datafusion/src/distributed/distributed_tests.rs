@@ -13,11 +13,11 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use futures::TryStreamExt;
 use proptest::prelude::*;
+use throng_core::out_of_core::PartSizes;
 use throng_policy::{Overrides, Policy, Secret};
 
 use super::shuffle_rows::PartitionKeys;
 use super::*;
-use crate::groups::PartSizes;
 use crate::{AnonymizeExec, Anonymizer, to_canonical_array};
 
 /// One person: age, zip, income, illness, note. Domains are small, so that many rows are equal.

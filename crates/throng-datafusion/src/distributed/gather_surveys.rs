@@ -1,13 +1,14 @@
-//! Receives the surveys of all readers, and merges them into one snapshot without rows.
+//! Receives the surveys of all readers, and merges them into one.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, RecordBatch, UInt32Array};
+use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{UInt8Type, UInt32Type, UInt64Type};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use prost::Message;
 use rustc_hash::FxHashMap;
+use throng_core::out_of_core::{ListWriter, SharedQuota, StreamGroups, TableSurvey, Workspace};
 use throng_core::survey::SurveyedValues;
 
 use super::from_cbor;
@@ -18,13 +19,12 @@ use super::values_wire::seen_values;
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::resources::Resources;
-use crate::snapshot::{Snapshot, StreamRows, survey_spec, tuple_schema};
-use crate::spill_buffer::{SharedQuota, SpillBuffer};
+use crate::snapshot::survey_spec;
 
 /// Survey of one reader.
 pub(super) struct ReaderSurvey {
     seen: Vec<Vec<ValuesMessage>>,
-    groups: SpillBuffer,
+    groups: Box<dyn ListWriter<u32>>,
     count: u64,
     pieces: u64,
     pub(super) bytes: u64,
@@ -38,7 +38,7 @@ pub(super) async fn gather(
     resources: &Resources,
 ) -> Result<Vec<ReaderSurvey>, NoPlan> {
     let width = survey_spec(anonymizer.binding()).width();
-    let allowance = SharedQuota::new(resources.memory_for_rows());
+    let quota = SharedQuota::new(resources.memory_for_rows());
     let mut readers: FxHashMap<u64, ReaderSurvey> = FxHashMap::default();
     while let Some(batch) = pieces.try_next().await.map_err(AnonymizeError::from)? {
         for row in 0..batch.num_rows() {
@@ -48,7 +48,7 @@ pub(super) async fn gather(
             let piece = batch.column(3).as_binary::<i64>().value(row);
             let reader = readers.entry(reader).or_insert_with(|| ReaderSurvey {
                 seen: vec![Vec::new(); width],
-                groups: SpillBuffer::new(resources, tuple_schema(), &allowance, "groups"),
+                groups: resources.numbers("groups", &quota),
                 count: 0,
                 pieces: 0,
                 bytes: 0,
@@ -61,9 +61,7 @@ pub(super) async fn gather(
                 GROUPS => {
                     let numbers: Vec<u32> = piece.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
                     reader.count += (numbers.len() / (width + 1)) as u64;
-                    let numbers = vec![Arc::new(UInt32Array::from(numbers)) as Arc<dyn Array>];
-                    let groups = RecordBatch::try_new(tuple_schema(), numbers);
-                    reader.groups.push(groups.map_err(|source| AnonymizeError::Kernel("batch", source))?)?;
+                    reader.groups.push(numbers).map_err(AnonymizeError::from)?;
                 }
                 END => reader.end = Some(from_cbor(piece)?),
                 REFUSED => return Err(NoPlan::Refused(from_cbor(piece)?)),
@@ -76,21 +74,21 @@ pub(super) async fn gather(
     Ok(readers.into_values().collect())
 }
 
-/// Merges the surveys of all readers into one snapshot without rows.
-pub(super) fn snapshot(
+/// Merges the surveys of all readers. The rows stay with the readers.
+pub(super) fn merge_surveys(
     anonymizer: &Anonymizer,
     readers: Vec<ReaderSurvey>,
-    resources: Resources,
-) -> Result<Snapshot, AnonymizeError> {
+    resources: &Resources,
+) -> Result<TableSurvey, AnonymizeError> {
     let spec = Arc::new(survey_spec(anonymizer.binding()));
-    let mut snapshot = Snapshot::empty(spec.width(), resources);
+    let mut survey = TableSurvey::new(spec.width(), resources.workspace());
     for reader in readers {
         // Reject incomplete surveys: no end marker, or missing pieces.
         let end = reader.end.filter(|end| end.pieces == reader.pieces).ok_or(AnonymizeError::Task)?;
         let columns = reader.seen.iter().map(|messages| seen_values(messages)).collect::<Result<Vec<_>, _>>()?;
         let seen = SurveyedValues::new(Arc::clone(&spec), columns, end.suppressed);
-        let groups = StreamRows::of_groups(reader.groups.finish()?, reader.count, &snapshot.workspace)?;
-        snapshot.gather(groups, seen, end.rows)?;
+        let groups = StreamGroups::new(reader.groups.finish()?, reader.count);
+        survey.add_surveyed(groups, seen, end.rows)?;
     }
-    Ok(snapshot)
+    Ok(survey)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::UInt32Type;
 use futures::{FutureExt, TryStreamExt};
+use throng_core::out_of_core::GatheredClasses;
 use throng_core::survey::HashGrouping;
 
 use super::cluster::read_part;
@@ -16,7 +17,6 @@ use super::task::{InputDistribution, TaskInput, TaskKind, blocking};
 use super::task_params::TaskParams;
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::classes::GatheredClasses;
 use crate::release_plan::PLAN;
 use crate::resources::{Resources, reserve};
 
@@ -68,7 +68,7 @@ fn merge(
     pieces: Pieces,
     resources: &Resources,
 ) -> Result<EncodedPlan, AnonymizeError> {
-    let privacy = anonymizer.binding().privacy();
+    let spec = anonymizer.class_spec();
     let width = plan.domains.width();
     let (mut gathered, mut tuples) = (GatheredClasses::new(&plan.domains, resources), Vec::new());
     let room = resources.reservation("release plan");
@@ -83,8 +83,8 @@ fn merge(
             }
         }
         reserve(&room, tuples.capacity() * 4, PLAN)?;
-        gathered.add_formed(&table, &privacy, formed)?;
+        gathered.add_formed(&table, &spec.privacy, formed)?;
     }
-    let (classes, _) = gathered.finish(anonymizer, &privacy, plan.rows, plan.suppressed)?;
+    let (classes, _) = gathered.finish(&spec, plan.rows, plan.suppressed)?;
     EncodedPlan::new(plan.seen.clone(), width, tuples, classes, plan.rows, plan.received)
 }

@@ -9,11 +9,13 @@ use futures::FutureExt;
 use prost::Message;
 use serde::{Deserialize, Serialize};
 use throng_core::metrics::Utility;
+use throng_core::out_of_core::{ClassedGroups, Classes, OutOfCoreError, TableParts};
+use throng_core::progress::NoProgress;
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::row_hash::Checksum;
 use throng_core::survey::SurveyedValues;
 
-use super::gather_surveys::{ReaderSurvey, gather, snapshot};
+use super::gather_surveys::{ReaderSurvey, gather, merge_surveys};
 use super::message::PartitionedPlanMessage;
 use super::partitioned_plan::{PartDomains, group_file, group_schema};
 use super::refusal::{NoPlan, Refusal};
@@ -22,10 +24,6 @@ use super::task_params::TaskParams;
 use super::{from_cbor, random_id, to_cbor};
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::classed_groups::ClassedGroups;
-use crate::classes::Classes;
-use crate::groups::{Groups, for_each_group};
-use crate::progress::NoProgress;
 use crate::release::Facts;
 use crate::release_plan::{ReleasePlan, reserve_plan};
 use crate::resources::Resources;
@@ -131,11 +129,11 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
     let anonymizer = Arc::clone(&params.anonymizer);
     let planned = async {
         let readers = gather(rows, &anonymizer, &resources).await?;
-        blocking(move || Ok(plan_release(&anonymizer, readers, resources))).await?
+        blocking(move || Ok(plan_release(&anonymizer, readers, &resources))).await?
     };
     let answer = match planned.await {
         Ok(PlanResult::Whole(plan)) => plan.write(&params, &runtime).await?,
-        Ok(PlanResult::InParts(plan, groups)) => write_parts(&plan, groups, &params, &runtime).await?,
+        Ok(PlanResult::InParts(plan, parts)) => write_parts(&plan, parts, &params, &runtime).await?,
         Err(reason) => PlanAnswer::Refused(NoPlan::refusal(reason)?),
     };
     output.send(answer.batch()?).await
@@ -146,40 +144,42 @@ enum PlanResult {
     /// All groups were clustered as a whole.
     Whole(EncodedPlan),
     /// The table is cut into parts.
-    InParts(PartitionedPlanMessage, Groups),
+    InParts(PartitionedPlanMessage, TableParts),
 }
 
 fn plan_release(
     anonymizer: &Anonymizer,
     readers: Vec<ReaderSurvey>,
-    resources: Resources,
+    resources: &Resources,
 ) -> Result<PlanResult, NoPlan> {
     let received = readers.iter().map(|reader| reader.bytes).sum();
-    let mut snapshot = snapshot(anonymizer, readers, resources)?;
+    let mut survey = merge_surveys(anonymizer, readers, resources)?;
     let spec = Arc::new(survey_spec(anonymizer.binding()));
-    let seen = match snapshot.seen.is_empty() {
+    let seen = match survey.seen().is_empty() {
         true => return Err(AnonymizeError::from(throng_core::CoreError::NoRows { suppressed: 0 }).into()),
-        false => SurveyedValues::union(spec, &snapshot.seen).map_err(AnonymizeError::from)?,
+        false => SurveyedValues::union(spec, survey.seen()).map_err(AnonymizeError::from)?,
     };
-    let groups = anonymizer.group(&mut snapshot)?;
-    if groups.len() > 1 {
-        let plan = PartDomains::message(&seen, snapshot.rows, groups.len(), received)?;
-        return Ok(PlanResult::InParts(plan, groups));
+    let parts = anonymizer.parts(&mut survey).map_err(AnonymizeError::from)?;
+    if parts.len() > 1 {
+        let plan = PartDomains::message(&seen, survey.rows(), parts.len(), received)?;
+        return Ok(PlanResult::InParts(plan, parts));
     }
-    let domains = groups.domains.clone();
-    let classes = Classes::of(anonymizer, &snapshot, groups, &NoProgress, &mut drop)?;
+    let domains = parts.domains().clone();
+    let classes = Classes::of(&anonymizer.class_spec(), &survey, parts, &NoProgress, &mut drop);
+    let classes = classes.map_err(AnonymizeError::from)?;
     let (width, count) = (domains.width(), classes.recoding.group_count());
-    let room = snapshot.workspace.reservation("release plan");
+    let room = resources.reservation("release plan");
     reserve_plan(&room, count, width)?;
     let mut tuples = vec![0; count * width];
     let ClassedGroups::Whole(group_of) = &classes.groups else { return Err(AnonymizeError::Task.into()) };
     let mut group_of = group_of.iter();
-    for_each_group(&snapshot, &domains, |placed, _| {
-        let group = *group_of.next().ok_or(AnonymizeError::Task)? as usize;
+    let placed = survey.for_each_group(&domains, |placed, _| {
+        let group = *group_of.next().ok_or(OutOfCoreError::Damaged)? as usize;
         tuples[group * width..(group + 1) * width].copy_from_slice(placed);
-        Ok(())
-    })?;
-    Ok(PlanResult::Whole(EncodedPlan::new(seen, width, tuples, classes, snapshot.rows, received)?))
+        Ok::<_, OutOfCoreError>(())
+    });
+    placed.map_err(AnonymizeError::from)?;
+    Ok(PlanResult::Whole(EncodedPlan::new(seen, width, tuples, classes, survey.rows(), received)?))
 }
 
 /// An encoded release plan, and the metrics of the release.
@@ -228,16 +228,16 @@ impl EncodedPlan {
 /// Writes a partitioned plan and the groups of each part to the store.
 async fn write_parts(
     message: &PartitionedPlanMessage,
-    groups: Groups,
+    parts: TableParts,
     params: &TaskParams,
     runtime: &RuntimeEnv,
 ) -> Result<PlanAnswer, AnonymizeError> {
     let name = format!("partitioned-plan-{:016x}{:016x}", random_id(), random_id());
-    let plan = PartitionedPlan { name, parts: groups.len() };
-    let groups = Arc::new(groups);
+    let plan = PartitionedPlan { name, parts: parts.len() };
+    let parts = Arc::new(parts);
     for part in 0..plan.parts {
-        let (groups, key) = (Arc::clone(&groups), params.keys.key(part as u64));
-        let file = blocking(move || group_file(part, key, &groups.tuples(part)?)).await?;
+        let (parts, key) = (Arc::clone(&parts), params.keys.key(part as u64));
+        let file = blocking(move || group_file(part, key, &parts.tuples(part)?)).await?;
         params.folder.put(runtime, &plan.file(part), file).await?;
     }
     params.folder.put(runtime, &plan.name, message.encode_to_vec()).await?;

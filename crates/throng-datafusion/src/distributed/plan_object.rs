@@ -22,6 +22,7 @@ use crate::release::{ClassLabels, Form, ReleasedLabels, Run};
 use crate::release_plan::{GroupIndex, GroupLookup, PLAN, ReleasePlan};
 use crate::resources::reserve;
 use crate::snapshot::survey_spec;
+use crate::workspace::PoolBudget;
 
 /// Process-wide cache of loaded release plans.
 static LOADED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
@@ -136,7 +137,7 @@ impl PlanRows {
     /// Prepares the labels of all classes of `plan`.
     pub fn new(anonymizer: &Anonymizer, plan: &ReleasePlan, runtime: &RuntimeEnv) -> Self {
         let room = MemoryConsumer::new("throng labels").register(&runtime.memory_pool);
-        let (labels, kept) = ReleasedLabels::plain(anonymizer, Arc::clone(&plan.labels), room);
+        let (labels, kept) = ReleasedLabels::plain(anonymizer, Arc::clone(&plan.labels), Box::new(PoolBudget(room)));
         Self { labels, kept }
     }
 

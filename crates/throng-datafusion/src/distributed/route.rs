@@ -12,7 +12,7 @@ use super::task::{InputDistribution, TaskInput, TaskKind, TaskOutput, blocking};
 use super::task_params::TaskParams;
 use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column};
-use crate::release::{RowAssignment, for_each_batch};
+use crate::release::{for_each_batch, row_assignment};
 use crate::release_plan::ReleasePlan;
 use crate::resources::reserve;
 use crate::snapshot::Snapshot;
@@ -43,13 +43,13 @@ fn send(
     output: &TaskOutput,
 ) -> Result<(), AnonymizeError> {
     let room = snapshot.workspace.reservation("groups");
-    reserve(&room, snapshot.groups() as usize * 4, "the groups of a partition")?;
-    let group_of = plan.groups_of(&mut snapshot)?;
+    reserve(&room, snapshot.survey.groups() as usize * 4, "the groups of a partition")?;
+    let group_of = plan.groups_of(&mut snapshot.survey)?;
     let shares = &plan.shares;
-    let mut assignment = RowAssignment::new(&snapshot, plan, &group_of, |_| Ok(()))?;
+    let mut assignment = row_assignment(&snapshot, plan, &group_of, |_| Ok(()))?;
     let (mut sum, mut next_group) = (0_u128, 0);
     for stream in &snapshot.streams {
-        for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
+        for_each_batch(stream, &group_of, &mut next_group, |batch, groups| {
             snapshot.workspace.check()?;
             let mut routed = Routed::default();
             for ((row, group), hash) in (0_u32..).zip(groups).zip(content(batch)) {

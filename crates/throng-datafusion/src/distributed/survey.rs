@@ -14,7 +14,6 @@ use super::task_params::TaskParams;
 use super::values_wire::values_message;
 use super::{random_id, to_cbor};
 use crate::AnonymizeError;
-use crate::buffered_rows::numbers;
 use crate::snapshot::Snapshot;
 
 /// Number of column values per piece.
@@ -78,7 +77,7 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
 
 fn send(snapshot: &Snapshot, output: &TaskOutput) -> Result<(), AnonymizeError> {
     let (reader, mut pieces) = (random_id(), 0);
-    for seen in &snapshot.seen {
+    for seen in snapshot.survey.seen() {
         for (column, seen) in seen.columns().iter().enumerate() {
             // A column without values is sent too, since it may have nulls.
             for from in (0..seen.values.len().max(1)).step_by(VALUES) {
@@ -88,15 +87,14 @@ fn send(snapshot: &Snapshot, output: &TaskOutput) -> Result<(), AnonymizeError> 
             }
         }
     }
-    for stream in &snapshot.streams {
-        let mut chunks = stream.groups.read()?;
-        while let Some(chunk) = chunks.next()? {
+    for stream in snapshot.survey.streams() {
+        for chunk in stream.chunks().read()? {
             snapshot.workspace.check()?;
-            let bytes: Vec<u8> = numbers(&chunk).iter().flat_map(|number| number.to_le_bytes()).collect();
+            let bytes: Vec<u8> = chunk?.iter().flat_map(|number| number.to_le_bytes()).collect();
             output.blocking_send(piece(reader, GROUPS, 0, &bytes)?)?;
             pieces += 1;
         }
     }
-    let end = SurveyEnd { rows: snapshot.rows, suppressed: snapshot.suppressed, pieces };
+    let end = SurveyEnd { rows: snapshot.survey.rows(), suppressed: snapshot.survey.suppressed(), pieces };
     output.blocking_send(piece(reader, END, 0, &to_cbor(&end)?)?)
 }

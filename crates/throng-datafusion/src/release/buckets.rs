@@ -4,10 +4,11 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::interleave_record_batch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::physical_plan::spill::get_record_batch_memory_size;
+use throng_core::out_of_core::SharedQuota;
 
 use crate::AnonymizeError;
 use crate::resources::Resources;
-use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spill_buffer::{BufferedBatches, SpillBuffer};
 
 /// Buckets of rows on disk that are being written.
 ///

@@ -49,7 +49,7 @@ impl HeldRows {
     /// Reserves memory for ordering the rows of a snapshot. Returns `None` if the rows were spilled or are too many, or
     /// if the pool refuses.
     pub(super) fn room(snapshot: &Snapshot, plan: &ReleasePlan, lexicons: &Lexicons) -> Option<MemoryReservation> {
-        let rows = snapshot.rows - snapshot.suppressed;
+        let rows = snapshot.kept_rows();
         if snapshot.is_spilled() || u32::try_from(rows).is_err() {
             return None;
         }
@@ -67,12 +67,12 @@ impl HeldRows {
         plan: &ReleasePlan,
         lexicons: Lexicons,
     ) -> Result<(Self, Checksum), AnonymizeError> {
-        let rows = (snapshot.rows - snapshot.suppressed) as usize;
+        let rows = snapshot.kept_rows() as usize;
         let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let group_of = plan.groups_of(&mut snapshot)?;
+        let group_of = plan.groups_of(&mut snapshot.survey)?;
         let mut next_group = 0;
         for stream in &snapshot.streams {
-            for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, of_batch| {
+            for_each_batch(stream, &group_of, &mut next_group, |batch, of_batch| {
                 snapshot.workspace.check()?;
                 hashes.extend(content(batch));
                 groups.extend(of_batch);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
-use datafusion::execution::memory_pool::MemoryReservation;
 use rayon::prelude::*;
 use throng_core::dictionary_encode::dictionary_type;
+use throng_core::out_of_core::MemoryBudget;
 
 use super::{ReleasedFrom, columns};
 use crate::AnonymizeError;
@@ -50,7 +50,7 @@ pub(crate) struct ReleasedLabels {
     labels: Arc<ClassLabels>,
     /// Global dictionary of each pass-through column, if it has one.
     strings: Vec<Option<ArrayRef>>,
-    _reservation: MemoryReservation,
+    _memory: Box<dyn MemoryBudget>,
 }
 
 impl ReleasedLabels {
@@ -58,7 +58,7 @@ impl ReleasedLabels {
         anonymizer: &Anonymizer,
         labels: Arc<ClassLabels>,
         strings: Vec<Option<ArrayRef>>,
-        reservation: MemoryReservation,
+        memory: Box<dyn MemoryBudget>,
     ) -> Self {
         let columns = columns(anonymizer.binding(), anonymizer.input_schema());
         let (fields, sources): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -74,17 +74,17 @@ impl ReleasedLabels {
         let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&sources).map(compact).collect();
         let compact_schema = Arc::new(Schema::new(fields));
         let view_schema = Arc::new(Schema::new(schema.fields().iter().map(view_field).collect::<Vec<_>>()));
-        Self { schema, compact_schema, view_schema, sources, labels, strings, _reservation: reservation }
+        Self { schema, compact_schema, view_schema, sources, labels, strings, _memory: memory }
     }
 
     /// Creates labels for pass-through columns without global dictionaries; also returns their number.
     pub(crate) fn plain(
         anonymizer: &Anonymizer,
         labels: Arc<ClassLabels>,
-        reservation: MemoryReservation,
+        memory: Box<dyn MemoryBudget>,
     ) -> (Self, usize) {
         let kept = passthrough_columns(anonymizer.binding()).len();
-        (Self::new(anonymizer, labels, vec![None; kept], reservation), kept)
+        (Self::new(anonymizer, labels, vec![None; kept], memory), kept)
     }
 
     /// Returns the schema of the release, or of its batches in another form.

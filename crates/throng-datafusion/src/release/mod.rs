@@ -4,7 +4,6 @@ mod buckets;
 mod columns;
 mod held;
 mod labels;
-mod row_assignment;
 mod spilled;
 
 use std::pin::Pin;
@@ -19,6 +18,7 @@ use throng_core::anonymize::Method;
 use throng_core::dictionary_encode::is_text;
 use throng_core::global_dictionary::GlobalDictionary;
 use throng_core::metrics::Utility;
+use throng_core::out_of_core::{ClassedGroups, Classes, LowestRanks, RowAssignment, Workspace};
 use throng_core::recode::{Shares, released_fields};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::row_hash::Checksum;
@@ -27,9 +27,7 @@ use throng_core::verify::Findings;
 use throng_policy::{Binding, UNIT_COLUMN};
 
 use crate::anonymizer::Anonymizer;
-use crate::buffered_rows::{kept_column, numbers};
-use crate::classed_groups::ClassedGroups;
-use crate::classes::Classes;
+use crate::buffered_rows::{content, kept_column, numbers};
 use crate::passthrough::passthrough_columns;
 use crate::release_plan::ReleasePlan;
 use crate::resources::reserve;
@@ -38,7 +36,6 @@ use crate::verification::verify_release;
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 use held::HeldRows;
 pub(crate) use labels::{ClassLabels, Form, ReleasedLabels, Run};
-pub(crate) use row_assignment::{LowestRanks, RowAssignment};
 use spilled::SpilledRows;
 
 /// Returns the schema of a release, in the order of the input columns. Fields carry no metadata of the input. The unit of
@@ -218,12 +215,11 @@ impl Lexicons {
 impl Release {
     /// Assigns the rows of a snapshot to classes. Spills them if they do not fit into memory.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, AnonymizeError> {
-        let Classes { recoding, utility, cells, groups, borrowed, key, leaves, cycles, suppressed, reservation } =
-            classes;
+        let Classes { recoding, utility, cells, groups, borrowed, key, leaves, cycles, suppressed, memory } = classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let labels_size = recoding.size();
         let (method, reason) = anonymizer.method();
-        let (rows_read, row_bytes) = (snapshot.rows, snapshot.row_bytes());
+        let (rows_read, row_bytes) = (snapshot.survey.rows(), snapshot.row_bytes());
         let lexicon_room = snapshot.workspace.reservation("strings");
         let group_room = snapshot.workspace.reservation("groups of all parts");
         let (mut plan, parts) = match groups {
@@ -266,9 +262,9 @@ impl Release {
             }
         };
         let strings_size: usize = strings.iter().flatten().map(|strings| strings.get_array_memory_size()).sum();
-        reservation.resize(labels_size + strings_size);
+        memory.resize(labels_size + strings_size);
         drop(lexicon_room);
-        let labels = Arc::new(ReleasedLabels::new(anonymizer, plan.labels, strings, reservation));
+        let labels = Arc::new(ReleasedLabels::new(anonymizer, plan.labels, strings, memory));
         let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells, borrowed };
         Ok(Self { facts, findings: OnceLock::new(), labels, rows, row_bytes })
     }
@@ -402,14 +398,11 @@ pub(crate) fn order_bytes(rows: u64) -> u64 {
 /// groups in all previous chunks, and is advanced.
 pub(crate) fn for_each_batch(
     stream: &StreamRows,
-    width: usize,
     group_of: &[u32],
     next_group: &mut usize,
     then: impl FnMut(&RecordBatch, Vec<u32>) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
-    let mut chunks = stream.groups.read()?;
-    let of_chunk = || -> Result<&[u32], AnonymizeError> {
-        let groups = chunks.next()?.map_or(0, |chunk| numbers(&chunk).len() / (width + 1));
+    let of_chunk = |groups: usize| -> Result<&[u32], AnonymizeError> {
         let of_chunk = &group_of[*next_group..*next_group + groups];
         *next_group += groups;
         Ok(of_chunk)
@@ -418,22 +411,41 @@ pub(crate) fn for_each_batch(
 }
 
 /// Calls `then` with the batches of a stream and a value of the group of each row. `of_chunk` returns the values of the
-/// groups of the next chunk.
+/// groups of the next chunk, given their number.
 fn for_each_chunk_batch<T: Copy, C: AsRef<[T]>>(
     stream: &StreamRows,
-    mut of_chunk: impl FnMut() -> Result<C, AnonymizeError>,
+    mut of_chunk: impl FnMut(usize) -> Result<C, AnonymizeError>,
     mut then: impl FnMut(&RecordBatch, Vec<T>) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
     let mut batches = stream.rows.read()?;
-    for in_chunk in &stream.chunk_batches {
-        let of_chunk = of_chunk()?;
-        for _ in 0..*in_chunk {
+    for chunk in &stream.chunks {
+        let of_chunk = of_chunk(chunk.groups)?;
+        for _ in 0..chunk.batches {
             let Some(batch) = batches.next()? else { return Err(AnonymizeError::Task) };
             let groups = numbers(&batch).iter().map(|group| of_chunk.as_ref()[*group as usize]).collect();
             then(&batch, groups)?;
         }
     }
     Ok(())
+}
+
+/// Returns the assignment of the rows of a snapshot to classes, and calls `and_also` with every batch.
+pub(crate) fn row_assignment(
+    snapshot: &Snapshot,
+    plan: &ReleasePlan,
+    group_of: &[u32],
+    mut and_also: impl FnMut(&RecordBatch) -> Result<(), AnonymizeError>,
+) -> Result<RowAssignment, AnonymizeError> {
+    let mut ranks = LowestRanks::new(plan.key, snapshot.workspace.budget("row assignment"));
+    let mut next_group = 0;
+    for stream in &snapshot.streams {
+        for_each_batch(stream, group_of, &mut next_group, |batch, groups| {
+            snapshot.workspace.check()?;
+            and_also(batch)?;
+            Ok(ranks.add(&plan.shares, groups.iter().copied().zip(content(batch)))?)
+        })?;
+    }
+    Ok(ranks.finish())
 }
 
 /// Returns the checksum of rows with these classes and row hashes, without suppressed rows.

@@ -21,16 +21,15 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
+use throng_core::out_of_core::{BucketBorders, GroupsInParts, GroupsOfPart, LowestRanks, Workspace};
 use throng_core::row_hash::Checksum;
 use throng_core::survey::SUPPRESSED;
 
 use super::buckets::Buckets;
 use super::labels::{Form, ReleasedLabels, Run};
-use super::row_assignment::{LowestRanks, RowAssignment};
-use super::{Lexicons, STRINGS, for_each_batch, for_each_chunk_batch, released_checksum};
+use super::{Lexicons, STRINGS, for_each_batch, for_each_chunk_batch, released_checksum, row_assignment};
 use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column, numbers, with_numbers};
-use crate::classed_groups::{GroupsInParts, GroupsOfPart};
 use crate::release_plan::ReleasePlan;
 use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
@@ -60,16 +59,16 @@ impl SpilledRows {
         lexicon_room: &MemoryReservation,
     ) -> Result<(Self, Lexicons, Checksum), AnonymizeError> {
         let workspace = snapshot.workspace.clone();
-        let group_of = plan.groups_of(&mut snapshot)?;
+        let group_of = plan.groups_of(&mut snapshot.survey)?;
         let mut lexicons = Lexicons::new(&snapshot.row_schema());
-        let mut assignment = RowAssignment::new(&snapshot, plan, &group_of, |batch| {
+        let mut assignment = row_assignment(&snapshot, plan, &group_of, |batch| {
             lexicons.add(std::slice::from_ref(batch));
             reserve(lexicon_room, lexicons.size(), STRINGS)
         })?;
         let mut classed = ClassedRows::new(&snapshot, plan, &lexicons);
         let mut next_group = 0;
         for stream in &snapshot.streams {
-            for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
+            for_each_batch(stream, &group_of, &mut next_group, |batch, groups| {
                 workspace.check()?;
                 let numbered = lexicons.numbered(batch, classed.buckets.schema())?;
                 classed.push(&numbered, |row, hash| assignment.class(&plan.shares, groups[row], hash))
@@ -97,7 +96,7 @@ impl SpilledRows {
         parts.for_each_part(|_, GroupsOfPart { numbers: group_of, shares, .. }| {
             let Some(rows) = rows_of_parts.next() else { return Err(AnonymizeError::Task) };
             let group = |number: &u32| group_of[*number as usize];
-            let mut ranks = LowestRanks::new(plan.key, workspace.reservation("row assignment"));
+            let mut ranks = LowestRanks::new(plan.key, workspace.budget("row assignment"));
             if (0..shares.groups() as u32).any(|group| shares.lends(group) > 0) {
                 let mut batches = rows.read()?;
                 while let Some(batch) = batches.next()? {
@@ -149,14 +148,14 @@ fn rows_of_parts(
     let mut rows = Buckets::new(&snapshot.workspace, Arc::clone(schema), parts.parts(), most_bytes, "rows of parts");
     let (mut part_of, mut next) = (parts.part_of()?, vec![0_u32; parts.parts()]);
     for stream in &snapshot.streams {
-        let mut of_chunk = || {
-            let Some(chunk) = part_of.next()? else { return Err(AnonymizeError::Task) };
+        let mut of_chunk = |_| {
+            let chunk = part_of.next().ok_or(AnonymizeError::Task)??;
             let number = |part: &u32| {
                 let next = &mut next[*part as usize];
                 *next += 1;
                 (*part, *next - 1)
             };
-            Ok(numbers(&chunk).iter().map(number).collect::<Vec<_>>())
+            Ok(chunk.iter().map(number).collect::<Vec<_>>())
         };
         for_each_chunk_batch(stream, &mut of_chunk, |batch, groups: Vec<(u32, u32)>| {
             snapshot.workspace.check()?;
@@ -170,7 +169,7 @@ fn rows_of_parts(
 
 /// Rows on their way to the buckets of the release.
 struct ClassedRows {
-    borders: Borders,
+    borders: BucketBorders,
     buckets: Buckets,
     checksum: Checksum,
 }
@@ -183,7 +182,7 @@ impl ClassedRows {
         let row_bytes = snapshot.row_bytes() + KEY_BYTES;
         let rows: u64 = plan.class_rows.iter().sum();
         let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MAX_BUCKETS);
-        let borders = Borders::new(&plan.class_rows, bucket_rows as u64);
+        let borders = BucketBorders::new(&plan.class_rows, bucket_rows as u64);
         let buckets = Buckets::new(workspace, schema, borders.len(), bucket_bytes / 2, "buckets");
         Self { borders, buckets, checksum: Checksum::default() }
     }
@@ -201,43 +200,6 @@ impl ClassedRows {
 
     fn finish(self, workspace: Resources) -> Result<(SpilledRows, Checksum), AnonymizeError> {
         Ok((SpilledRows { buckets: Arc::new(self.buckets.finish()?), workspace }, self.checksum))
-    }
-}
-
-/// Lower bounds of buckets: a class, or a row hash within a large class.
-#[derive(Debug, PartialEq, Eq)]
-struct Borders {
-    /// First class and lowest row hash of each bucket, ascending.
-    first: Vec<(u32, u128)>,
-}
-
-impl Borders {
-    fn new(class_rows: &[u64], bucket_rows: u64) -> Self {
-        let mut first = Vec::new();
-        let mut filled = u64::MAX;
-        for (class, rows) in (0_u32..).zip(class_rows) {
-            if *rows > bucket_rows {
-                // Row hashes are uniform, so equal ranges hold about equally many rows.
-                let pieces = u128::from(rows.div_ceil(bucket_rows));
-                let step = u128::MAX / pieces;
-                first.extend((0..pieces).map(|piece| (class, piece * step)));
-                filled = u64::MAX;
-            } else if filled.saturating_add(*rows) > bucket_rows {
-                first.push((class, 0));
-                filled = *rows;
-            } else {
-                filled += rows;
-            }
-        }
-        Self { first }
-    }
-
-    fn len(&self) -> usize {
-        self.first.len()
-    }
-
-    fn bucket(&self, class: u32, hash: u128) -> u32 {
-        self.first.partition_point(|first| *first <= (class, hash)) as u32 - 1
     }
 }
 
@@ -291,7 +253,3 @@ impl SortedBucket {
         })
     }
 }
-
-#[cfg(test)]
-#[path = "spilled_tests.rs"]
-mod tests;

@@ -7,25 +7,19 @@
 
 use std::collections::BinaryHeap;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::execution::memory_pool::MemoryReservation;
 use rustc_hash::FxHashMap;
-use throng_core::key::ReleaseKey;
-use throng_core::recode::Shares;
-use throng_core::survey::SUPPRESSED;
 
-use super::for_each_batch;
-use crate::AnonymizeError;
-use crate::buffered_rows::content;
-use crate::release_plan::ReleasePlan;
-use crate::resources::reserve;
-use crate::snapshot::Snapshot;
+use super::memory::reserve;
+use super::{MemoryBudget, OutOfCoreError};
+use crate::key::ReleaseKey;
+use crate::recode::Shares;
+use crate::survey::SUPPRESSED;
 
 /// The rows that shared groups lend to other classes.
-pub(crate) struct RowAssignment {
+pub struct RowAssignment {
     key: ReleaseKey,
     lent: FxHashMap<u32, Lent>,
-    _reservation: MemoryReservation,
+    _memory: Box<dyn MemoryBudget>,
 }
 
 /// The rows that one group lends.
@@ -37,25 +31,21 @@ struct Lent {
 }
 
 /// First pass over the rows: collects the lowest ranks of each lending group.
-pub(crate) struct LowestRanks {
+pub struct LowestRanks {
     key: ReleaseKey,
     least: FxHashMap<u32, BinaryHeap<AssignmentRank>>,
     rows: usize,
-    reservation: MemoryReservation,
+    memory: Box<dyn MemoryBudget>,
 }
 
 impl LowestRanks {
-    /// Creates an empty pass. `reservation` accounts for the ranks.
-    pub(crate) fn new(key: ReleaseKey, reservation: MemoryReservation) -> Self {
-        Self { key, least: FxHashMap::default(), rows: 0, reservation }
+    /// Creates an empty pass. `memory` accounts for the ranks.
+    pub fn new(key: ReleaseKey, memory: Box<dyn MemoryBudget>) -> Self {
+        Self { key, least: FxHashMap::default(), rows: 0, memory }
     }
 
-    /// Adds rows by group and row hash.
-    pub(crate) fn add(
-        &mut self,
-        shares: &Shares,
-        rows: impl Iterator<Item = (u32, u128)>,
-    ) -> Result<(), AnonymizeError> {
+    /// Adds rows by group and row hash. Fails if there is no memory for the rows that are lent.
+    pub fn add(&mut self, shares: &Shares, rows: impl Iterator<Item = (u32, u128)>) -> Result<(), OutOfCoreError> {
         for (group, hash) in rows {
             let most = shares.lends(group);
             if most == 0 {
@@ -73,16 +63,16 @@ impl LowestRanks {
             }
         }
         let size = self.rows * ROW_BYTES + self.least.len() * GROUP_BYTES;
-        reserve(&self.reservation, size, "the rows that classes share")
+        reserve(self.memory.as_ref(), size, "the rows that classes share")
     }
 
     /// Ends the first pass.
-    pub(crate) fn finish(self) -> RowAssignment {
+    pub fn finish(self) -> RowAssignment {
         let lent = self.least.into_iter().map(|(group, places)| {
             let places = places.into_sorted_vec();
             (group, Lent { seen: vec![0; places.len()], places })
         });
-        RowAssignment { key: self.key, lent: lent.collect(), _reservation: self.reservation }
+        RowAssignment { key: self.key, lent: lent.collect(), _memory: self.memory }
     }
 }
 
@@ -94,27 +84,9 @@ const ROW_BYTES: usize = 24;
 const GROUP_BYTES: usize = 96;
 
 impl RowAssignment {
-    /// Runs the first pass over all rows, and calls `and_also` with every batch.
-    pub(crate) fn new(
-        snapshot: &Snapshot,
-        plan: &ReleasePlan,
-        group_of: &[u32],
-        mut and_also: impl FnMut(&RecordBatch) -> Result<(), AnonymizeError>,
-    ) -> Result<Self, AnonymizeError> {
-        let mut ranks = LowestRanks::new(plan.key, snapshot.workspace.reservation("row assignment"));
-        let mut next_group = 0;
-        for stream in &snapshot.streams {
-            for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
-                snapshot.workspace.check()?;
-                and_also(batch)?;
-                ranks.add(&plan.shares, groups.iter().copied().zip(content(batch)))
-            })?;
-        }
-        Ok(ranks.finish())
-    }
-
     /// Returns the class of a row, or [`SUPPRESSED`]. Must be called once per row.
-    pub(crate) fn class(&mut self, shares: &Shares, group: u32, hash: u128) -> u32 {
+    #[inline]
+    pub fn class(&mut self, shares: &Shares, group: u32, hash: u128) -> u32 {
         let (lent_to, home) = match shares.of(group) {
             [] => return SUPPRESSED,
             [lent_to @ .., home] => (lent_to, home.class),
@@ -131,7 +103,8 @@ impl RowAssignment {
 
     /// Returns the index of a row among those that its group lends, or `None` if it is not lent. Must be called once
     /// per row.
-    pub(crate) fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
+    #[inline]
+    pub fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
         let lent = self.lent.get_mut(&group)?;
         let place = self.key.hash(hash).to_be_bytes();
         let at = lent.places.partition_point(|known| *known < place);

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn buckets_are_cut_where_they_are_full() {
-    let borders = Borders::new(&[5, 5, 3, 8, 1], 10);
+    let borders = BucketBorders::new(&[5, 5, 3, 8, 1], 10);
     assert_eq!(borders.first, [(0, 0), (2, 0), (3, 0)]);
     let buckets: Vec<u32> = (0..5).map(|class| borders.bucket(class, u128::MAX)).collect();
     assert_eq!(buckets, [0, 0, 1, 2, 2]);
@@ -10,7 +10,7 @@ fn buckets_are_cut_where_they_are_full() {
 
 #[test]
 fn a_large_class_is_cut_by_the_hashes_of_its_rows() {
-    let borders = Borders::new(&[4, 25, 4], 10);
+    let borders = BucketBorders::new(&[4, 25, 4], 10);
     assert_eq!(borders.len(), 5);
     assert_eq!([0, u128::MAX].map(|hash| borders.bucket(0, hash)), [0, 0]);
     assert_eq!([0, u128::MAX / 2, u128::MAX].map(|hash| borders.bucket(1, hash)), [1, 2, 3]);
