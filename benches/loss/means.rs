@@ -88,7 +88,7 @@ fn main() -> Result<()> {
     let batches = batches(&arguments);
     let mut least: Vec<(&'static str, f64, f64)> = Vec::new();
     for round in 0..arguments.rounds {
-        let (stages, classes, loss) = measured(&arguments, &batches)?;
+        let Measured { stages, classes, loss } = measured(&arguments, &batches)?;
         let mut digest = DefaultHasher::new();
         for class in &classes {
             class.portions.iter().for_each(|portion| (portion.group, portion.rows).hash(&mut digest));
@@ -113,12 +113,17 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs all stages once. Returns their times, the classes, and SSE / SST.
-#[allow(clippy::type_complexity)]
-fn measured(
-    arguments: &Arguments,
-    batches: &[Vec<ArrayRef>],
-) -> Result<(Vec<(&'static str, f64, f64)>, Vec<Class>, f64)> {
+/// Outcome of all stages.
+struct Measured {
+    /// Name, wall time and CPU time of each stage, in seconds.
+    stages: Vec<(&'static str, f64, f64)>,
+    classes: Vec<Class>,
+    /// SSE / SST.
+    loss: f64,
+}
+
+/// Runs all stages once.
+fn measured(arguments: &Arguments, batches: &[Vec<ArrayRef>]) -> Result<Measured> {
     let types = batches[0].iter().map(|column| column.data_type().clone());
     let quasi = (0..arguments.columns).zip(types.clone());
     let spec = SurveySpec {
@@ -162,7 +167,7 @@ fn measured(
     let recoding = recoder.finish()?;
     watch.lap("recode");
     let loss = Utility::of(&table, &recoding, arguments.k).sse_sst.unwrap_or_default();
-    Ok((watch.stages, classes, loss))
+    Ok(Measured { stages: watch.stages, classes, loss })
 }
 
 /// Returns a table in batches. Half of each measure is a common value per person, so that measures correlate.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
 use throng_core::bound::{BoundEffort, lower_bound};
@@ -15,6 +16,7 @@ use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding};
+use throng_core::row_hash::RowHasher;
 use throng_core::series::PoolClass;
 use throng_core::stream::Emission;
 use throng_core::survey::{Survey, SurveySpec};
@@ -73,6 +75,15 @@ impl Former {
         let merged = Survey::merge(vec![survey])?;
         let groups = numbers.iter().map(|number| merged.groups[0][*number as usize]).collect();
         Ok(Surveyed { table: merged.table, groups })
+    }
+
+    /// Returns a hash of the quasi-identifiers of each row.
+    pub fn quasi_hashes(&self, world: &World, rows: &[Resident]) -> Result<Vec<u128>> {
+        let columns = self.spec.quasi.iter();
+        let columns = columns.map(|(quasi, _)| world.column(&quasi.name, rows.iter().map(|row| row.person)));
+        let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
+        let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
+        Ok(RowHasher::new(&types, 0)?.hash(&columns, rows.len())?)
     }
 
     /// Decides about the rows of a stream, of which the oldest `due` must not wait.

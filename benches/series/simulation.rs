@@ -76,7 +76,9 @@ impl Simulation {
                 state = SeriesState::default();
             }
             let residents = world.present().to_vec();
-            let keys: Vec<RowKey> = residents.iter().map(|resident| key(*resident)).collect();
+            let quasi = former.quasi_hashes(&world, &residents)?;
+            let keys: Vec<RowKey> =
+                residents.iter().zip(quasi).map(|(resident, quasi)| key(*resident, quasi)).collect();
             content.extend(keys.iter().copied().zip(residents.iter().copied()));
             let codes = codes(&world, &residents)?;
             let open = OpenNight::new(&state, &rules, &keys, &codes);
@@ -120,8 +122,8 @@ impl Simulation {
     }
 }
 
-fn key(resident: Resident) -> RowKey {
-    RowKey { unit: u128::from(resident.person), content: u128::from(resident.row()) }
+fn key(resident: Resident, quasi: u128) -> RowKey {
+    RowKey::new(u128::from(resident.person), quasi, 0, u128::from(resident.row()) << 64)
 }
 
 /// Returns a code for the occupation of each person.

@@ -139,7 +139,10 @@ impl CarriedRows {
                 let row = |row: &u32| (state.rows[*row as usize].key.unit, state.codes(*row as usize, width));
                 rules.crowd.is_satisfied(rows.iter().map(row))
             };
-            let can_drop = satisfies(&left) && (stayed.is_empty() || satisfies(&stayed));
+            // The rows that stay must be labelled as the block was, which is certain only if all of its rows are equal.
+            let quasi = |row: &u32| state.rows[*row as usize].key.quasi();
+            let keeps_label = stayed.is_empty() || rows.iter().all(|row| quasi(row) == quasi(first));
+            let can_drop = keeps_label && satisfies(&left) && (stayed.is_empty() || satisfies(&stayed));
             if can_drop {
                 left.iter().for_each(|row| is_shown[*row as usize] = false);
             } else if rules.leavers == Leavers::DropBlock {

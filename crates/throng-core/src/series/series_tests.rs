@@ -303,6 +303,25 @@ fn a_changed_row_is_another_row() {
 }
 
 #[test]
+fn rows_leave_a_block_only_if_the_others_keep_its_label() {
+    let rules = strict(2);
+    // The label of rows that differ may follow from those that leave.
+    for (has_one_cell, shown) in [(true, 2), (false, 4)] {
+        let quasi = |unit: u128| if has_one_cell { 0 } else { unit << 100 };
+        let keys: Vec<RowKey> = (0..4).map(|unit| RowKey::new(unit, quasi(unit), 0, 0)).collect();
+        let codes = [1, 2, 1, 2];
+        let classes = [PoolClass { rows: (0..4).collect(), class: 1, loss: 0.0 }];
+        let state = OpenNight::new(&SeriesState::default(), &rules, &keys, &codes).close(&classes).state;
+        let carried = CarriedRows::decide(&state, &rules, &[true, true, false, false]);
+        let units = keys.iter().map(|key| key.unit).collect();
+        assert_eq!(carried.shown_units(&state, &units).count(), shown, "{has_one_cell}");
+        // All of them may leave.
+        let carried = CarriedRows::decide(&state, &rules, &[false; 4]);
+        assert_eq!(carried.shown_units(&state, &units).count(), 0);
+    }
+}
+
+#[test]
 fn a_release_that_hides_one_row_is_found() {
     let rules = strict(2);
     let mut releases = run(&[night(0..4)], &rules);

@@ -7,14 +7,42 @@ pub const ABSENT: u64 = 0;
 
 /// Identity of a row across the releases of a series.
 ///
-/// `unit` is a keyed pseudonym of the unit. `content` is a keyed hash of the quasi-identifiers and sensitive values of the
-/// row, so a row that changes counts as a different row. Equal rows of one unit must be numbered by the caller.
+/// `unit` is a keyed pseudonym of the unit. `content` holds keyed hashes of the row: of its quasi-identifiers, of its
+/// sensitive values, and of all that is released of it. A row whose quasi-identifiers or sensitive values change counts as a
+/// different row. The last hash distinguishes rows of a unit that are equal in these; the caller must number
+/// rows that are equal altogether.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowKey {
     /// Pseudonym of the unit.
     pub unit: u128,
-    /// Hash of everything that the class of the row depends on.
+    /// From the highest bit: 32 bits of the quasi-identifiers, 32 of the sensitive values, and 64 of all that is released.
     pub content: u128,
+}
+
+impl RowKey {
+    /// Combines hashes of a row.
+    pub fn new(unit: u128, quasi: u128, sensitive: u128, released: u128) -> Self {
+        let values = (quasi >> 96) << 32 | sensitive >> 96;
+        Self { unit, content: values << 64 | released >> 64 }
+    }
+
+    /// Returns the hash of the quasi-identifiers.
+    pub fn quasi(&self) -> u32 {
+        (self.content >> 96) as u32
+    }
+
+    /// Returns the unit, and the hash of quasi-identifiers and sensitive values. Rows that agree in these look the same to
+    /// every model.
+    pub fn values(&self) -> (u128, u64) {
+        (self.unit, (self.content >> 64) as u64)
+    }
+
+    /// Returns the key of the `number`-th of several equal rows of a unit.
+    pub fn numbered(&self, number: u64) -> Self {
+        // An odd factor keeps the numbers of one row distinct.
+        let released = (self.content as u64).wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self { content: self.content >> 64 << 64 | u128::from(released), ..*self }
+    }
 }
 
 /// A row that a remembered release showed.

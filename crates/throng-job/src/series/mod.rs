@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Neither the rows of the input nor those of the ledger are held in memory. The rows of the input are matched with the
-//! ledger unit by unit, in buckets of units on disk. The ledger is divided by classes, and the decision about a class depends
+//! ledger unit by unit (`match_rows.rs`), in buckets of units on disk. The ledger is divided by classes, and the decision about a class depends
 //! on its own rows alone, so a night processes one part at a time ([`throng_core::series`]). Newcomers are held in memory,
 //! except in the first release, whose classes the operator forms. [`run_series`] runs one night, [`verify_ledger`] checks the
 //! current release against its ledger, and [`verify_against`] compares releases as an intruder would, from their files alone.
@@ -18,6 +18,7 @@ mod check;
 mod disk_table;
 mod form;
 mod ledger;
+mod match_rows;
 mod night;
 mod place;
 mod rows;

@@ -40,6 +40,7 @@ use super::disk_table::disk_table;
 use super::form::form;
 use super::kernel;
 use super::ledger::{Ledger, LedgerPart, LedgerWriter, part_of};
+use super::match_rows::match_rows;
 use super::place::LedgerPlace;
 use super::rows::{
     KEY_COLUMNS, KeyedRows, TonightRows, bucket_of, code_columns, code_fields, codes, codes_of, counted_columns,
@@ -171,19 +172,26 @@ impl Night<'_> {
             let mut known: Vec<(RowKey, u64)> =
                 keys_of(&known).into_iter().zip(indices.values().iter().copied()).collect();
             known.par_sort_unstable();
-            let mut known = known.into_iter().peekable();
-            let mut new: Vec<u32> = Vec::new();
-            for (row, key) in (0..).zip(&rows.keys) {
-                while known.next_if(|(other, _)| other < key).is_some() {}
-                match known.next_if(|(other, _)| other == key) {
-                    Some((_, index)) => is_present.set_bit(index as usize, true),
-                    None => new.push(row),
+            let known_keys: Vec<RowKey> = known.iter().map(|(key, _)| *key).collect();
+            let mut new: Vec<(RowKey, u32)> = Vec::new();
+            for (row, found) in (0..).zip(match_rows(&rows.keys, &known_keys)) {
+                match found {
+                    Some(at) => is_present.set_bit(known[at].1 as usize, true),
+                    None => new.push((rows.keys[row as usize], row)),
                 }
             }
             if new.is_empty() {
                 continue;
             }
-            let added: Vec<RowKey> = new.iter().map(|row| rows.keys[*row as usize]).collect();
+            // A row that waits keeps its key, and so its place in the queue.
+            let waiting = ledger.waiting.iter().map(|row| row.key).filter(|key| bucket_of(key.unit) == bucket as u32);
+            let waiting: Vec<RowKey> = waiting.collect();
+            let keys_of_new: Vec<RowKey> = new.iter().map(|(key, _)| *key).collect();
+            for ((key, _), found) in new.iter_mut().zip(match_rows(&keys_of_new, &waiting)) {
+                *key = found.map_or(*key, |at| waiting[at]);
+            }
+            new.par_sort_unstable();
+            let (added, new): (Vec<RowKey>, Vec<u32>) = new.into_iter().unzip();
             let of_row = |row: &u32| &rows.codes[*row as usize * width..(*row as usize + 1) * width];
             let added_codes: Vec<u64> = new.iter().flat_map(of_row).copied().collect();
             let rows = take_record_batch(&rows.content, &UInt32Array::from(new)).map_err(kernel)?;

@@ -22,6 +22,7 @@ use crate::input::JobInput;
 
 use super::buckets::{BUCKETS, BucketWriter, StoredBuckets};
 use super::kernel;
+use super::match_rows::number_equal_rows;
 
 /// Names of the columns that hold the key of a row: the halves of its unit, and those of its content.
 pub(super) const KEY_COLUMNS: [&str; 4] = ["series key 1", "series key 2", "series key 3", "series key 4"];
@@ -37,7 +38,6 @@ pub(super) struct TonightRows {
     pub(super) bytes: u64,
     /// Number of codes of a row.
     width: usize,
-    key: ReleaseKey,
 }
 
 /// Rows of some units, in ascending order of their keys.
@@ -68,9 +68,8 @@ impl TonightRows {
         let (width, first) = (self.width, KEY_COLUMNS.len() + self.width);
         let content: Vec<usize> = (first..batch.num_columns()).collect();
         let content = batch.project(&content).map_err(kernel)?;
-        let keys = distinct(keys_of(&batch), &content, self.key)?;
-        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-        order.par_sort_unstable_by_key(|row| keys[*row as usize]);
+        let mut keys = keys_of(&batch);
+        let order = number_equal_rows(&mut keys);
         let codes = codes_of(&batch, KEY_COLUMNS.len(), width, &order);
         let content = take_record_batch(&content, &UInt32Array::from(order.clone())).map_err(kernel)?;
         Ok(KeyedRows { keys: order.iter().map(|row| keys[*row as usize]).collect(), codes, content })
@@ -185,7 +184,7 @@ pub(super) async fn read_rows(
         let text = format!("the columns of the `unit` have {nulls} nulls, and a series must know whose row is whose");
         return Err(JobError::new(Kind::BadData, text));
     }
-    Ok(TonightRows { buckets: writer.finish()?, rows, bytes, width: anonymizer.binding().sensitive.len(), key })
+    Ok(TonightRows { buckets: writer.finish()?, rows, bytes, width: anonymizer.binding().sensitive.len() })
 }
 
 /// Rows that are being read.
@@ -274,10 +273,13 @@ impl RowsToKey<'_> {
         let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
         let secret: Vec<&str> = binding.sensitive.iter().map(|secret| secret.column.name.as_str()).collect();
         let units = hashes(&unit_columns, key.derive("series unit", &[]))?;
-        let known = columns(&[quasi.as_slice(), &secret].concat())?;
-        let content = hashes(&known, key.derive("series content", &[]))?;
-        let keys: Vec<RowKey> =
-            units.iter().zip(content).map(|(unit, content)| RowKey { unit: *unit, content }).collect();
+        let of_quasi = hashes(&columns(&quasi)?, key.derive("series quasi-identifiers", &[]))?;
+        let of_secret = hashes(&columns(&secret)?, key.derive("series sensitive values", &[]))?;
+        let released = hashes(&columns(kept)?, key.derive("series released values", &[]))?;
+        let key_of = |row: usize| {
+            RowKey::new(units[row], of_quasi[row], of_secret.get(row).copied().unwrap_or_default(), released[row])
+        };
+        let keys: Vec<RowKey> = (0..units.len()).map(key_of).collect();
         let rules = binding.sensitive.iter().map(|bound| &bound.spec.look_alikes);
         let codes = codes(&counted_columns(&columns(&secret)?, rules)?, *key)?;
         let width = secret.len();
@@ -334,26 +336,4 @@ pub(super) fn codes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, J
 /// Returns the fingerprints of released labels, row by row.
 pub(super) fn fingerprints(labels: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, JobError> {
     Ok(hashes(labels, key.derive("series class", &[]))?.into_iter().map(|hash| (hash as u64).max(1)).collect())
-}
-
-/// Returns keys in which equal rows of one unit are numbered, in the order of a hash of all of their content.
-fn distinct(mut keys: Vec<RowKey>, content: &RecordBatch, key: ReleaseKey) -> Result<Vec<RowKey>, JobError> {
-    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    order.par_sort_unstable_by_key(|row| keys[*row as usize]);
-    let is_equal = |pair: &[u32]| keys[pair[0] as usize] == keys[pair[1] as usize];
-    if !order.windows(2).any(is_equal) {
-        return Ok(keys);
-    }
-    let key = key.derive("series repeated row", &[]);
-    let hashes = hashes(content.columns(), key)?;
-    order.par_sort_unstable_by_key(|row| (keys[*row as usize], hashes[*row as usize]));
-    let mut repeated = Vec::new();
-    for equal in order.chunk_by(|a, b| keys[*a as usize] == keys[*b as usize]) {
-        repeated.extend(equal.iter().zip(0_u32..).skip(1));
-    }
-    for (row, number) in repeated {
-        let content = &mut keys[*row as usize].content;
-        *content = key.hash(content.wrapping_add(u128::from(number)));
-    }
-    Ok(keys)
 }

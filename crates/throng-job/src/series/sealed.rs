@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use throng_core::key::ReleaseKey;
 
 /// First bytes of a ledger: a name and the version of the format.
-const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x02";
+const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x03";
 /// Common prefix of ledgers of all versions.
 const NAME: &[u8] = MAGIC.split_at(15).0;
 const SALT_BYTES: usize = 32;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int64Type;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tempfile::TempDir;
 use throng_core::key::ReleaseKey;
@@ -271,6 +273,50 @@ async fn a_cluster_gives_the_nights_of_one_process() {
         assert_eq!(series(&begun).releases, 1);
         assert!(there.verify().await.holds());
     }
+}
+
+/// A person may have several rows with equal quasi-identifiers and sensitive values, such as visits with one diagnosis.
+#[tokio::test]
+async fn a_row_that_is_like_another_of_its_person_is_shown_once_and_by_itself() {
+    for more in ["max_delay = 0\n", "max_delay = 0\nleavers = 'drop-class'\n"] {
+        let mut town = Town::new(0);
+        (town.rows_per_unit, town.more) = (2, more);
+        let person = |id: u32| (20 + id % 4, 10_000, ILLNESSES[id as usize / 2 % 3]);
+        town.people.extend((0..60).step_by(2).map(|id| (id, person(id))));
+        town.night().await.unwrap();
+        let mut kept = vec![town.keep("night-1")];
+        // The other row of half of the people comes, before and behind the known one by any order of hashes.
+        town.people.extend((1..31).step_by(2).map(|id| (id, person(id - 1))));
+        town.night().await.unwrap();
+        assert_eq!(
+            hours(&town).await,
+            (0..60).filter(|id| id % 2 == 0 || *id < 31).map(|id| id * 17).collect::<Vec<_>>()
+        );
+        kept.push(town.keep("night-2"));
+        // One of two rows leaves, and it is not the other that is taken for it.
+        town.people.remove(&0);
+        town.people.remove(&3);
+        town.night().await.unwrap();
+        let shown = hours(&town).await;
+        assert!(shown.windows(2).all(|pair| pair[0] < pair[1]), "{more}: a row is shown twice: {shown:?}");
+        assert!(town.verify().await.holds());
+        for comparison in town.compare(&kept).await {
+            assert_eq!((comparison.rows_below_k, comparison.rows_below_p), (0, 0), "{more}: {comparison:?}");
+        }
+    }
+}
+
+/// Returns the hours of the released rows, which are different in all rows of the input, in ascending order.
+async fn hours(town: &Town) -> Vec<u32> {
+    let folder = town.path("out").display().to_string();
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path().display().to_string());
+    let files: Vec<String> = files.filter(|path| path.ends_with(".parquet")).collect();
+    let frame = SessionContext::new().read_parquet(files, Default::default()).await.unwrap();
+    let batches = frame.select_columns(&["hours"]).unwrap().collect().await.unwrap();
+    let numbers = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
+    let mut hours: Vec<u32> = numbers.map(|number| number as u32).collect();
+    hours.sort_unstable();
+    hours
 }
 
 /// The pool of newcomers is held in memory, and refused if it does not fit, before anything is published.
