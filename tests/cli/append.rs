@@ -136,6 +136,13 @@ fn too_few_new_rows_wait_for_more() {
     arrive(&sandbox, "rest", &all.slice(302, 18));
     assert_eq!(sandbox.run(&[])["rows"], 20);
     attack(&sandbox, 320);
+    // A file without rows waits like one with too few, and goes with the next one.
+    let all = people(350);
+    arrive(&sandbox, "none", &all.slice(0, 0));
+    assert_contains(&sandbox.run_refused(3, &[]), &["no rows", "wait"]);
+    arrive(&sandbox, "more", &all.slice(320, 30));
+    assert_eq!(sandbox.run(&[])["rows"], 30);
+    attack(&sandbox, 350);
 }
 
 #[test]

@@ -234,6 +234,7 @@ async fn anonymize(
 ) -> Result<StagedRelease, JobError> {
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
+    let is_append = new_files.is_some();
     let input = match new_files {
         Some(files) => input::open_files(policy, &session, files).await?,
         None => input::open(policy, &session, options).await?,
@@ -246,6 +247,10 @@ async fn anonymize(
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
     check_distributable(cluster, input.as_ref())?;
+    if is_append && input.expected_rows() == Some(0) {
+        let text = "the new files have no rows; they wait until there are files with enough rows to satisfy the policy";
+        return Err(JobError::new(Kind::Infeasible, text));
+    }
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;

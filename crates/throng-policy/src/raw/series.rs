@@ -32,8 +32,8 @@ pub struct RawSeries {
     /// 0.007.
     #[schemars(range(min = 0, max = 1), extend("default" = DEFAULT_MAX_WAITING))]
     pub max_waiting: Option<f64>,
-    /// How many units more than k a new class has. A class can let units leave only from 2k units on, so this is useful
-    /// from k on, and costs detail. By default 0.
+    /// How many units more than k a new class has. Some units can leave a class while others stay only if it has at least 2k
+    /// units and all of its rows have equal quasi-identifiers, so this rarely helps, and costs detail. By default 0.
     #[schemars(extend("default" = DEFAULT_RESERVE))]
     pub reserve: Option<u64>,
     /// What happens to rows that have left the input, while they are too few to be seen leaving. By default `show-on`.
