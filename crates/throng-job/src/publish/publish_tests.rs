@@ -710,7 +710,9 @@ async fn stage_in_folder(output: &StorePath, mode: Mode, run_id: &str) -> Result
 
 #[tokio::test]
 async fn data_files_in_a_folder_are_replaced_with_those_beside_the_documents_and_back() {
-    let data = |names: Vec<String>| names.into_iter().filter(|name| name.ends_with(".parquet")).collect::<Vec<_>>();
+    // The staging of a run that ended a moment ago stays.
+    let is_data = |name: &String| name.ends_with(".parquet") && !name.contains("/_throng/");
+    let data = |names: Vec<String>| names.into_iter().filter(is_data).collect::<Vec<_>>();
     let named = |folder: &str, run_id: &str| -> Vec<String> {
         let name = |file: FileEntry| format!("out/{folder}{}", super::named_after_run(file, run_id).path);
         files().into_iter().map(name).collect()
