@@ -38,11 +38,11 @@ pub(super) struct Annealing<'a> {
     errors: f64,
     rounds: u32,
     done: u32,
-    state: State<'a>,
+    state: AnnealingState<'a>,
 }
 
 /// What is annealed.
-enum State<'a> {
+enum AnnealingState<'a> {
     /// All units in each chain; `near` are the [near units](near_units) of each.
     Whole {
         chains: Vec<Subproblem<'a>>,
@@ -60,9 +60,9 @@ impl<'a> Annealing<'a> {
                 let chain = Subproblem::of_classes(units, rules, before, 0..before.len() as u32);
                 let units = (0..before.len() as u32).flat_map(|class| before.class(class)).copied().collect();
                 let near = near_units(&chain);
-                State::Whole { chains: (0..CHAINS).map(|_| chain.clone()).collect(), units, near }
+                AnnealingState::Whole { chains: (0..CHAINS).map(|_| chain.clone()).collect(), units, near }
             }
-            false => State::Regions(before.clone()),
+            false => AnnealingState::Regions(before.clone()),
         };
         let errors = total_errors(units, before);
         Self { units, rules, before: before.clone(), errors, rounds: rounds.min(MAX_ROUNDS), done: 0, state }
@@ -87,10 +87,12 @@ impl<'a> Annealing<'a> {
         }
         let proposals = (PROPOSALS / self.units.len() as u64).clamp(MIN_PER_UNIT, MAX_PER_UNIT) as u32;
         match &mut self.state {
-            State::Whole { chains, near, .. } => chains.par_iter_mut().zip(0..CHAINS).for_each(|(patch, chain)| {
-                anneal(patch, near, proposals, heat, mix(u64::from(round) ^ mix(u64::from(chain))));
-            }),
-            State::Regions(classes) => {
+            AnnealingState::Whole { chains, near, .. } => {
+                chains.par_iter_mut().zip(0..CHAINS).for_each(|(patch, chain)| {
+                    anneal(patch, near, proposals, heat, mix(u64::from(round) ^ mix(u64::from(chain))));
+                })
+            }
+            AnnealingState::Regions(classes) => {
                 let search = |patch: &mut Subproblem<'a>, draw| {
                     anneal(patch, &near_units(patch), proposals, heat, draw);
                     true
@@ -103,8 +105,10 @@ impl<'a> Annealing<'a> {
     /// Returns the best of the classes before the cycle and those after it, with moves that only gain.
     pub(super) fn best(self, round: u32) -> UnitLists {
         let after = match &self.state {
-            State::Whole { chains, units, .. } => chains.iter().map(|chain| grouping_of(chain, units)).collect(),
-            State::Regions(classes) => vec![classes.clone()],
+            AnnealingState::Whole { chains, units, .. } => {
+                chains.iter().map(|chain| grouping_of(chain, units)).collect()
+            }
+            AnnealingState::Regions(classes) => vec![classes.clone()],
         };
         let (mut best, mut least) = (self.before, self.errors);
         for after in after {
