@@ -266,7 +266,7 @@ fn cycle(
     if let Some(before) = before {
         let is_worse = state.cost() >= cost || state.loss() > loss;
         let discarded = if is_worse { state.set_classes(before) } else { before };
-        // Freeing so many small vectors takes time.
+        // Freeing the many small vectors takes time.
         discarded.into_par_iter().for_each(drop);
     }
     is_whole

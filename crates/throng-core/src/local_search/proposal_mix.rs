@@ -19,7 +19,7 @@ impl ProposalMix {
         Self { passes: proposals, per_cell: (1, 1), splits: 2, three_way: 2 }
     }
 
-    /// Returns the mix for a table with so many cells that each would get a single proposal. All are splits, which gain
+    /// Returns the mix for a table whose cells would get a single proposal each. All are splits, which gain
     /// most at first, and few of these divide three classes, which takes longer. Two such proposals for three cells lose no
     /// more than one of the usual mix for each.
     pub(super) fn of_many_cells() -> Self {
