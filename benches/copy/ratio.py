@@ -8,16 +8,14 @@ from which the start (`throng --version`) is subtracted. Ratios are taken within
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import time
 
 import datafusion
+from program import CONFIG, add_options, prepare
 
-CONFIG = pathlib.Path(__file__).resolve().parents[2] / "configs" / "census.toml"
 VARIANTS = {
     "`fast`": ["--budget", "fast"],
     '`fast`, `unit = "person_id"`': ["--budget", "fast"],
@@ -28,24 +26,10 @@ VARIANTS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--throng", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
-    parser.add_argument("--scratch", required=True, type=pathlib.Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    add_options(parser)
     options = parser.parse_args()
-    options.scratch.mkdir(parents=True, exist_ok=True)
-    os.chdir(options.scratch)
-    environment = os.environ | {"THRONG_SECRET": "0123456789abcdef" * 4}
+    throng, data = prepare(options)
     shutil.copytree(CONFIG.parent / "hierarchies", "hierarchies", dirs_exist_ok=True)
-    data = pathlib.Path(f"census-{options.rows}")
-
-    def throng(*words):
-        start = time.perf_counter()
-        subprocess.run([options.throng, *map(str, words)], env=environment, check=True, capture_output=True)
-        return time.perf_counter() - start
-
-    if not data.exists():
-        throng("generate", "census", "--rows", options.rows, "-o", data)
     policy = CONFIG.read_text()
     pathlib.Path("rows.toml").write_text(policy)
     pathlib.Path("units.toml").write_text(policy.replace("[privacy]\n", '[privacy]\nunit = "person_id"\n', 1))

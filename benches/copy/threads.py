@@ -9,14 +9,12 @@ disks were as fast for each of n threads as for two.
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
-import subprocess
-import time
 
-CONFIG = pathlib.Path(__file__).resolve().parents[2] / "configs" / "census.toml"
+from program import CONFIG, add_options, prepare
+
 STAGES = ("survey", "partition", "cluster", "recode", "write", "verify")
 BUDGETS = ("fast", "balanced")
 THREADS = (1, 2)
@@ -29,23 +27,9 @@ def serial_share(one, two):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--throng", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
-    parser.add_argument("--scratch", required=True, type=pathlib.Path)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    add_options(parser)
     options = parser.parse_args()
-    options.scratch.mkdir(parents=True, exist_ok=True)
-    os.chdir(options.scratch)
-    environment = os.environ | {"THRONG_SECRET": "0123456789abcdef" * 4}
-    data = pathlib.Path(f"census-{options.rows}")
-
-    def throng(*words):
-        start = time.perf_counter()
-        subprocess.run([options.throng, *map(str, words)], env=environment, check=True, capture_output=True)
-        return time.perf_counter() - start
-
-    if not data.exists():
-        throng("generate", "census", "--rows", options.rows, "-o", data)
+    throng, data = prepare(options)
     runs = {(budget, threads): [] for budget in BUDGETS for threads in THREADS}
     stages = {key: [] for key in runs}
     for _ in range(options.rounds):

@@ -10,7 +10,8 @@ pub const ABSENT: u64 = 0;
 /// `unit` is a keyed pseudonym of the unit. `content` holds keyed hashes of the row: of its quasi-identifiers, of its
 /// sensitive values, and of all that is released of it. A row whose quasi-identifiers or sensitive values change counts as a
 /// different row. The last hash distinguishes rows of a unit that are equal in these; the caller must number
-/// rows that are equal altogether.
+/// rows that are equal altogether. Where the 32 bits of two rows of a unit collide, a row that changed may count as unchanged, and is
+/// shown with the values that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowKey {
     /// Pseudonym of the unit.
