@@ -30,8 +30,16 @@ const GRIDS: [u32; 4] = [64, 16, 4, 1];
 /// Maximum product of nodes and cells. About a tenth of it is looked up, because cells leave with their classes.
 const MAX_LOOKUPS: usize = 1 << 28;
 
+/// Maximum number of nodes, which are all in memory at once.
+const MAX_NODES: usize = 1 << 16;
+
 /// Maximum number of positions of a column. Beyond it nearly every row has a value of its own.
 const MAX_POSITIONS: usize = 1 << 16;
+
+/// Maximum number of positions of all columns, per cell of the region and of a small region: the levels of a region are those
+/// of the whole table, and a table may have very many small regions.
+const MAX_POSITIONS_PER_CELL: usize = 64;
+const MAX_POSITIONS_OF_SMALL: usize = 1 << 16;
 
 /// Random perturbation of the order of nodes, as a share of their loss. Without it, an attacker who knows all rows
 /// but one could compute the classes for each candidate of the last row and compare.
@@ -49,14 +57,16 @@ struct Level {
     losses: Vec<f64>,
 }
 
-/// A node of the lattice: the index of a level per column.
+/// A node of the lattice.
 struct LatticeNode {
     loss: f64,
-    levels: Vec<usize>,
+    /// Index in the lexicographic order of the levels of all columns.
+    index: usize,
 }
 
 /// Returns the classes of the leaves of one feasible region, or `None` if numbers dominate, there are too many nodes, the
-/// budget allows fewer proposals than usual, or the run was interrupted. All of the cells together must satisfy the models, which must be closed under adding rows.
+/// region is small beside the domains, the budget allows fewer proposals than usual, or the run was interrupted. All of the
+/// cells together must satisfy the models, which must be closed under adding rows.
 pub(crate) fn level_groups(
     leaves: &[Leaf],
     table: &Table,
@@ -72,24 +82,51 @@ pub(crate) fn level_groups(
         return None;
     }
     let cells: Vec<u32> = leaves.iter().flat_map(|leaf| leaf.cells.iter().copied()).collect();
-    let mut draws = SplitMix64::new(seed);
-    let columns: Vec<Vec<Level>> = quasi.iter().map(|quasi| levels(&quasi.domain, &mut draws)).collect();
-    let nodes = columns.iter().try_fold(1_usize, |nodes, levels| nodes.checked_mul(levels.len()))?;
-    if nodes.checked_mul(cells.len())? > MAX_LOOKUPS {
+    let nodes = quasi.iter().try_fold(1_usize, |nodes, quasi| nodes.checked_mul(level_count(&quasi.domain)))?;
+    let positions: usize = quasi.iter().map(|quasi| quasi.domain.len()).sum();
+    let is_large = nodes > MAX_NODES || nodes.checked_mul(cells.len())? > MAX_LOOKUPS;
+    if is_large || positions > MAX_POSITIONS_OF_SMALL.max(MAX_POSITIONS_PER_CELL * cells.len()) {
         return None;
     }
+    let mut draws = SplitMix64::new(seed);
+    let columns: Vec<Vec<Level>> = quasi.iter().map(|quasi| levels(&quasi.domain, &mut draws)).collect();
     let mut grouping = Grouping::new(table, privacy, cells);
     let nodes = nodes_by_loss(table, &grouping.free, &columns, &mut draws);
     for node in &nodes {
         if !context.may_search() {
             return None;
         }
-        let levels: Vec<&Level> = columns.iter().zip(&node.levels).map(|(levels, at)| &levels[*at]).collect();
-        if grouping.visit(&levels).is_break() {
+        if grouping.visit(&levels_at(&columns, node.index)).is_break() {
             break;
         }
     }
     Some(grouping.finish())
+}
+
+/// Returns the number of [levels](levels) of a column.
+fn level_count(domain: &Domain) -> usize {
+    match domain.kind() {
+        DomainKind::Category(tree) => tree.height(tree.root()) as usize + 1,
+        DomainKind::Ordered { .. } => 1 + grids(domain).count(),
+    }
+}
+
+/// Returns the numbers of intervals of the grids of a number.
+fn grids(domain: &Domain) -> impl Iterator<Item = u32> {
+    let positions = domain.len() as u32;
+    GRIDS.into_iter().filter(move |intervals| *intervals == 1 || *intervals < positions)
+}
+
+/// Returns the level of each column at a node.
+fn levels_at(columns: &[Vec<Level>], index: usize) -> Vec<&Level> {
+    let mut rest = index;
+    let mut levels: Vec<&Level> = Vec::with_capacity(columns.len());
+    for of_column in columns.iter().rev() {
+        levels.push(&of_column[rest % of_column.len()]);
+        rest /= of_column.len();
+    }
+    levels.reverse();
+    levels
 }
 
 /// Returns the levels of a column, the values themselves first.
@@ -108,8 +145,7 @@ fn levels(domain: &Domain, draws: &mut SplitMix64) -> Vec<Level> {
         DomainKind::Ordered { .. } => {
             let single = positions.clone().map(|_| (draws.next(), 0.0)).unzip();
             let mut levels = vec![Level { ancestors: single.0, losses: single.1 }];
-            let grids = GRIDS.into_iter().filter(|intervals| *intervals == 1 || *intervals < positions.end);
-            levels.extend(grids.map(|intervals| grid(domain, intervals, draws)));
+            levels.extend(grids(domain).map(|intervals| grid(domain, intervals, draws)));
             levels
         }
     }
@@ -135,7 +171,7 @@ fn grid(domain: &Domain, intervals: u32, draws: &mut SplitMix64) -> Level {
 
 /// Returns all nodes, ordered by their mean loss over the rows of `cells`, with noise.
 fn nodes_by_loss(table: &Table, cells: &[u32], columns: &[Vec<Level>], draws: &mut SplitMix64) -> Vec<LatticeNode> {
-    let mut nodes = vec![LatticeNode { loss: 0.0, levels: Vec::new() }];
+    let mut losses = vec![0.0];
     for (column, levels) in columns.iter().enumerate() {
         let weight = table.quasi()[column].spec.weight;
         let loss_at = |level: &Level| {
@@ -143,21 +179,18 @@ fn nodes_by_loss(table: &Table, cells: &[u32], columns: &[Vec<Level>], draws: &m
                 |cell: &u32| level.losses[table.positions(*cell)[column] as usize] * table.cell_rows(*cell) as f64;
             weight * cells.iter().map(of_cell).sum::<f64>()
         };
-        let losses: Vec<f64> = levels.iter().map(loss_at).collect();
-        let above = |node: &LatticeNode| -> Vec<LatticeNode> {
-            let with = |(level, loss): (usize, &f64)| {
-                let levels = node.levels.iter().copied().chain([level]).collect();
-                LatticeNode { loss: node.loss + loss, levels }
-            };
-            losses.iter().enumerate().map(with).collect()
-        };
-        nodes = nodes.iter().flat_map(above).collect();
+        let of_column: Vec<f64> = levels.iter().map(loss_at).collect();
+        losses = losses.iter().flat_map(|sum| of_column.iter().map(move |loss| sum + loss)).collect();
     }
-    for node in &mut nodes {
-        node.loss *= 1.0 + NODE_NOISE * f64::from(draws.share());
-    }
-    nodes.sort_by(|a, b| a.loss.total_cmp(&b.loss).then_with(|| a.levels.cmp(&b.levels)));
+    let node = |(index, loss)| LatticeNode { loss: loss * (1.0 + NODE_NOISE * f64::from(draws.share())), index };
+    let mut nodes: Vec<LatticeNode> = losses.into_iter().enumerate().map(node).collect();
+    nodes.sort_by(|a, b| a.loss.total_cmp(&b.loss).then_with(|| a.index.cmp(&b.index)));
     nodes
+}
+
+/// Returns the number of bits of the buckets for the groups of this many free cells.
+fn bucket_bits(cells: usize) -> u32 {
+    cells.max(1).ilog2().clamp(MIN_BUCKET_BITS, MAX_BUCKET_BITS)
 }
 
 /// Classes under construction, and the cells that are in none of them.
@@ -173,13 +206,12 @@ struct Grouping<'a> {
     bucket_rows: Vec<u64>,
     /// Groups with enough rows, by group.
     large: Vec<(u64, u32)>,
-    /// Whether each cell of the table is in a class.
-    is_taken: Vec<bool>,
 }
 
 impl<'a> Grouping<'a> {
     fn new(table: &'a Table, privacy: &'a Privacy, mut cells: Vec<u32>) -> Self {
         cells.sort_unstable();
+        let buckets = 1 << bucket_bits(cells.len());
         Self {
             table,
             privacy,
@@ -187,16 +219,15 @@ impl<'a> Grouping<'a> {
             free: cells,
             classes: Vec::new(),
             groups: Vec::new(),
-            bucket_rows: vec![0; 1 << MAX_BUCKET_BITS],
+            bucket_rows: vec![0; buckets],
             large: Vec::new(),
-            is_taken: vec![false; table.cell_count()],
         }
     }
 
     /// Forms the classes of one node. Breaks if no cell is free any more.
     fn visit(&mut self, levels: &[&Level]) -> ControlFlow<()> {
         let Self { table, free, groups, bucket_rows, large, .. } = self;
-        let bits = free.len().max(1).ilog2().clamp(MIN_BUCKET_BITS, MAX_BUCKET_BITS);
+        let bits = bucket_bits(free.len());
         let bucket_rows = &mut bucket_rows[..1 << bits];
         let bucket = |group: u64| (group >> (u64::BITS - bits)) as usize;
         let group_of = |cell: &u32| {
@@ -224,8 +255,11 @@ impl<'a> Grouping<'a> {
             }
         }
         if self.classes.len() > formed {
-            self.classes[formed..].iter().flatten().for_each(|cell| self.is_taken[*cell as usize] = true);
-            self.free.retain(|cell| !self.is_taken[*cell as usize]);
+            let mut taken: Vec<u32> = self.classes[formed..].iter().flatten().copied().collect();
+            taken.sort_unstable();
+            // Both are ascending.
+            let mut taken = taken.into_iter().peekable();
+            self.free.retain(|cell| taken.next_if_eq(cell).is_none());
         }
         if self.free.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -94,6 +94,23 @@ fn tables_for_which_grouping_is_not_made_are_left_to_others() {
     assert!(grouped(&categories.table, &shares, 0).is_none(), "a model that is closed under merging only");
 }
 
+#[test]
+fn very_many_levels_and_small_regions_of_wide_domains_are_left_to_others() {
+    let plain = Privacy::p_sensitive_k_anonymity(2, 1, 0);
+    let lattice = |columns: usize| {
+        let of_two = |column: usize| (ancestor(&format!("c{column}"), &countries()), texts(&["Italy", "Japan"]));
+        survey(&(0..columns).map(of_two).collect::<Vec<_>>(), &[])
+    };
+    assert!(grouped(&lattice(8).table, &plain, 0).is_some());
+    assert!(grouped(&lattice(24).table, &plain, 0).is_none());
+
+    let wide: Vec<String> = (0..70_000).map(|row| format!("value {row};*")).collect();
+    let lines: Vec<&str> = wide.iter().map(String::as_str).collect();
+    let rows = survey(&[(ancestor("wide", &tree(&lines)), texts(&["value 1", "value 2"]))], &[]);
+    let is_whole = rows.table.quasi()[0].domain.len() == 2;
+    assert_eq!(grouped(&rows.table, &plain, 0).is_some(), is_whole);
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
