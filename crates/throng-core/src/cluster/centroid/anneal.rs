@@ -29,9 +29,14 @@ pub(super) struct ErrorTemperature {
     pub(super) to: f64,
 }
 
+/// Returns whether units can change their class at all.
+pub(super) fn can_change(patch: &Subproblem<'_>) -> bool {
+    patch.classes.len() >= 2 && patch.len() >= 3
+}
+
 /// Makes `proposals` proposals per unit. `near` are the [near units](near_units) of each unit; `draw` keys the random choices.
 pub(super) fn anneal(patch: &mut Subproblem<'_>, near: &[u32], proposals: u32, heat: ErrorTemperature, draw: u64) {
-    if patch.classes.len() < 2 || patch.len() < 3 {
+    if !can_change(patch) {
         return;
     }
     let slope = vec![0.0; padded(patch.dimensions)];
@@ -246,7 +251,8 @@ fn exchanging(patch: &Subproblem<'_>, class: u32, gone: u32, come: u32) -> f64 {
     (nearer + apart * rows / count) * rows
 }
 
-/// Returns the nearest units of each unit, unit-major and nearest first. There must be a unit.
+/// Returns the nearest units of each unit, unit-major and nearest first. There must be a unit. The time grows with the square of
+/// the units.
 pub(super) fn near_units(patch: &Subproblem<'_>) -> Vec<u32> {
     let count = NEAR.min(patch.len().saturating_sub(1));
     let near = |unit: u32| {

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::anneal::{ErrorTemperature, anneal, near_units};
+use super::anneal::{ErrorTemperature, anneal, can_change, near_units};
 use super::privacy_by_kind::PrivacyByKind;
 use super::regions::UnitLists;
 use super::subproblem::Subproblem;
@@ -15,7 +15,8 @@ use super::{DEFAULT_ROUNDS, grouping_of, in_regions, mix, searched, total_errors
 /// Maximum number of rounds of a cycle.
 const MAX_ROUNDS: u32 = 15 * DEFAULT_ROUNDS;
 
-/// Maximum number of units that are annealed as a whole. Chains in regions can reach fewer arrangements, and end higher.
+/// Maximum number of units that are annealed together: a table with more is annealed in regions. Chains in regions can reach fewer
+/// arrangements, and end higher.
 const WHOLE_UNITS: usize = 4096;
 /// Number of chains of a table that is annealed as a whole.
 const CHAINS: u32 = 4;
@@ -94,7 +95,10 @@ impl<'a> Annealing<'a> {
             }
             AnnealingState::Regions(classes) => {
                 let search = |patch: &mut Subproblem<'a>, draw| {
-                    anneal(patch, &near_units(patch), proposals, heat, draw);
+                    // A region is larger only where a few classes have most of the table.
+                    if can_change(patch) && patch.len() <= WHOLE_UNITS {
+                        anneal(patch, &near_units(patch), proposals, heat, draw);
+                    }
                     true
                 };
                 *classes = in_regions(self.units, self.rules, classes, round, search).0;

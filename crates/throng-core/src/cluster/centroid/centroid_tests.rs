@@ -138,6 +138,13 @@ fn crowds_stay_apart() {
 }
 
 #[test]
+fn a_long_search_of_one_large_class_ends_at_once() {
+    let values: Vec<i64> = (0..60_000).collect();
+    let rows = survey(&[(number("n"), ints(&values))], &[]);
+    assert_eq!(sizes(&found(&rows, 40_000, 1, 400)), [60_000]);
+}
+
+#[test]
 fn degenerate_tables() {
     // One row; all rows the same; a class of all rows; as many values as there are.
     let one = survey(&[(number("x"), ints(&[7]))], &[]);
