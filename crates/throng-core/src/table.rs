@@ -1,7 +1,7 @@
 //! The in-memory table that the algorithms read: cells with their sensitive histograms, ordered by content.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
@@ -57,6 +57,8 @@ pub struct Table {
     group_rows: Vec<u32>,
     cell_rows: Vec<u64>,
     rows: u64,
+    /// The cell of each group, once it was asked for.
+    cell_of_group: OnceLock<Vec<u32>>,
 }
 
 /// Builds a table from groups in ascending order.
@@ -74,6 +76,7 @@ impl TableBuilder {
             group_rows: Vec::new(),
             cell_rows: Vec::new(),
             rows: 0,
+            cell_of_group: OnceLock::new(),
         })
     }
 
@@ -268,9 +271,13 @@ impl Table {
     }
 
     /// Returns the cell of each group.
-    pub(crate) fn cells_of_groups(&self) -> Vec<u32> {
-        let cells = (0..self.cell_count() as u32).into_par_iter();
-        cells.flat_map_iter(|cell| std::iter::repeat_n(cell, self.groups(cell).len())).collect()
+    pub(crate) fn cells_of_groups(&self) -> &[u32] {
+        // On one thread: a thread that waits for others may begin another task, which asks for the same.
+        self.cell_of_group.get_or_init(|| {
+            let mut cell_of = Vec::with_capacity(self.group_count());
+            (0..self.cell_count() as u32).for_each(|cell| cell_of.resize(self.groups(cell).end as usize, cell));
+            cell_of
+        })
     }
 
     /// Returns the cell of a group.

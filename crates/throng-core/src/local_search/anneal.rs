@@ -179,11 +179,7 @@ impl Proposer {
         if (neighbourhood.is_without_lenders() && !is_large) || neighbourhood.classes[from].members.len() < 2 {
             return None;
         }
-        let empty = neighbourhood.classes.iter().position(|class| class.members.is_empty());
-        Some(empty.unwrap_or_else(|| {
-            neighbourhood.push(neighbourhood.empty_class());
-            neighbourhood.classes.len() - 1
-        }))
+        Some(neighbourhood.first_empty())
     }
 
     /// Returns the random cell of `to` that fits best into `from` once `leaves` has left it.

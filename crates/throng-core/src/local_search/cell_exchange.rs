@@ -245,6 +245,7 @@ impl Neighbourhood<'_> {
         local.cost = self.cost(class, &local, &mut ranges);
         local.members.iter().for_each(|cell| self.cells.gains[usize::from(*cell)] = UNKNOWN);
         self.ranges = ranges;
+        self.note_emptiness(class, local.members.is_empty());
         self.classes[class] = local;
     }
 

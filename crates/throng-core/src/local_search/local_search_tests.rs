@@ -31,6 +31,37 @@ fn placed(classes: &[Class]) -> Vec<Portion> {
 }
 
 #[test]
+fn an_interrupted_search_keeps_what_it_has_found() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let ages: Vec<i64> = (0..400).map(|row| row * 7919 % 97).collect();
+    let countries_of: Vec<&str> = (0..400).map(|row| ["Italy", "France", "Japan", "China"][row * 31 % 4]).collect();
+    let columns = [
+        (ancestor("country", &countries()), texts(&countries_of)),
+        (ancestor("other", &countries()), texts(&countries_of)),
+        (interval("age"), ints(&ages)),
+    ];
+    let rows = survey(&columns, &[]);
+    let (table, privacy) = (&rows.table, Privacy::p_sensitive_k_anonymity(9, 1, 0));
+    let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
+    let of_twelve: Vec<Class> = cells.chunks(12).map(|cells| Class::of_cells(table, cells)).collect();
+    let of_all = vec![Class::of_cells(table, &cells)];
+    let loss_after = |polls: u32, cycles: u32| {
+        let polled = AtomicU32::new(0);
+        let may_continue = || polled.fetch_add(1, Ordering::Relaxed) < polls;
+        let effort = Effort { cycles, most_proposals: u32::MAX, seed: 3, may_continue: &may_continue };
+        let (classes, done) = improve_better(table, &privacy, [of_twelve.clone(), of_all.clone()], effort);
+        assert_eq!(placed(&classes), placed(&of_all));
+        (total_loss(table, &classes), done, polled.load(Ordering::Relaxed))
+    };
+    let (once, _, polls) = loss_after(u32::MAX, 1);
+    assert!(once < total_loss(table, &of_twelve) && once < total_loss(table, &of_all));
+    for more in 0..2 * polls {
+        let (loss, done, _) = loss_after(polls + more, WITHOUT_LIMIT);
+        assert!(done >= 1 && loss <= once * (1.0 + 1e-9), "{loss} after {done} cycles");
+    }
+}
+
+#[test]
 fn a_border_between_leaves_is_crossed() {
     // The leaf border is between 2 and 3, and each leaf paired its own cells.
     let rows = survey(&[(interval("age"), ints(&[1, 50, 2, 51, 3, 52, 4, 53]))], &[]);

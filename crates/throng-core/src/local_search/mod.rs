@@ -165,68 +165,130 @@ fn improve_better(
     [clustered, grouped]: [Vec<Class>; 2],
     effort: Effort<'_>,
 ) -> (Vec<Class>, u32) {
-    let once = Effort { cycles: effort.cycles.min(1), ..effort };
-    let (improved, cycles) = improve(table, privacy, clustered.clone(), once);
-    if total_loss(table, &grouped) < total_loss(table, &improved) {
-        return improve(table, privacy, grouped, effort);
+    let loss = total_loss(table, &grouped);
+    match Search::begin(table, privacy, clustered, effort) {
+        Err(clustered) if total_loss(table, &clustered) <= loss => (clustered, 0),
+        Ok(mut search) => {
+            search.run(1);
+            if search.loss() <= loss {
+                search.run(effort.cycles);
+                return search.finish();
+            }
+            drop(search);
+            improve(table, privacy, grouped, effort)
+        }
+        Err(_) => improve(table, privacy, grouped, effort),
     }
-    if effort.cycles <= 1 || cycles < once.cycles {
-        return (improved, cycles);
-    }
-    improve(table, privacy, clustered, effort)
 }
 
 /// Returns the weighted loss of classes, summed over their rows.
 fn total_loss(table: &Table, classes: &[Class]) -> f64 {
     let cell_of = table.cells_of_groups();
     let loss = |class: &Class| {
-        let cells = || class.portions.iter().map(|portion| cell_of[portion.group as usize]);
-        let of_column = |(column, quasi): (usize, &QuasiColumn)| {
-            let positions = cells().map(|cell| table.positions(cell)[column]);
-            let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
-            quasi.spec.weight * quasi.domain.loss(lo.min(hi), hi)
-        };
-        let rows: u64 = class.portions.iter().map(|portion| u64::from(portion.rows)).sum();
-        rows as f64 * table.quasi().iter().enumerate().map(of_column).sum::<f64>()
+        let rows = class.portions.iter().map(|portion| u64::from(portion.rows)).sum();
+        let cells = class.portions.iter().map(|portion| cell_of[portion.group as usize]);
+        loss_of_cells(table, cells, rows)
     };
     // Summed in order, so that the sum does not depend on threads.
     let losses: Vec<f64> = classes.par_iter().map(loss).collect();
     losses.iter().sum()
 }
 
+/// Returns the weighted loss of `rows` rows in the bounding box of some cells.
+fn loss_of_cells(table: &Table, cells: impl Iterator<Item = u32> + Clone, rows: u64) -> f64 {
+    let of_column = |(column, quasi): (usize, &QuasiColumn)| {
+        let positions = cells.clone().map(|cell| table.positions(cell)[column]);
+        let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
+        quasi.spec.weight * quasi.domain.loss(lo.min(hi), hi)
+    };
+    rows as f64 * table.quasi().iter().enumerate().map(of_column).sum::<f64>()
+}
+
 /// Returns classes of the same rows that lose no more than `classes`, and the number of completed cycles. All of
 /// `classes` must satisfy `privacy`, and so do the returned ones.
 pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Effort<'_>) -> (Vec<Class>, u32) {
-    if effort.cycles == 0 || !(effort.may_continue)() {
-        return (classes, 0);
-    }
-    let mut state = SearchState::new(table, privacy, classes);
-    if state.classes.len() < 2 {
-        return (state.into_classes(), 0);
-    }
-    let draws = SplitMix64::new(effort.seed);
-    let cells = state.movable.len() as u64;
-    let columns = state.table.quasi().len() as u64;
-    let per_cell = (PROPOSALS / (cells * columns)).clamp(MIN_PER_CELL, MAX_PER_CELL).max(MIN_PROPOSALS / cells) as u32;
-    let per_cell = per_cell.min(effort.most_proposals.max(MIN_PER_CELL as u32));
-    let (mut near, mut sought) = (NearestCells::find(&state, per_cell, &draws), per_cell);
-    state.measure();
-    let (mut done, mut length) = (0, 1);
-    while done < effort.cycles {
-        // After a first cycle, all others are one long cycle, unless their number is not meant to be reached.
-        let left = effort.cycles - done;
-        let schedule = Schedule::new(per_cell, if done > 0 && left < LONGEST { left } else { length });
-        if sought < ENOUGH_NEAR && sought < schedule.proposals() {
-            sought = schedule.proposals();
-            near = NearestCells::find(&state, sought, &draws);
+    match Search::begin(table, privacy, classes, effort) {
+        Err(classes) => (classes, 0),
+        Ok(mut search) => {
+            search.run(effort.cycles);
+            search.finish()
         }
-        if !cycle(&mut state, &near, schedule, &draws.of_part(u64::from(done) + 1), effort) {
-            break;
-        }
-        done += schedule.length;
-        length = (2 * length).min(LONGEST);
     }
-    (state.into_classes(), done)
+}
+
+/// A search between two cycles.
+struct Search<'a> {
+    state: SearchState<'a>,
+    effort: Effort<'a>,
+    draws: SplitMix64,
+    /// Proposals per cell of a cycle of length 1.
+    per_cell: u32,
+    near: NearestCells,
+    /// Number of proposals per cell for which `near` was found.
+    sought: u32,
+    /// Number of completed cycles.
+    done: u32,
+    /// Length of the next cycle of a search without limit.
+    length: u32,
+    is_interrupted: bool,
+}
+
+impl<'a> Search<'a> {
+    /// Begins a search. Returns the classes if there is nothing to search, or no budget.
+    fn begin(
+        table: &'a Table,
+        privacy: &'a Privacy,
+        classes: Vec<Class>,
+        effort: Effort<'a>,
+    ) -> Result<Self, Vec<Class>> {
+        if classes.len() < 2 || effort.cycles == 0 || !(effort.may_continue)() {
+            return Err(classes);
+        }
+        let mut state = SearchState::new(table, privacy, classes);
+        if state.classes.len() < 2 {
+            return Err(state.into_classes());
+        }
+        let draws = SplitMix64::new(effort.seed);
+        let cells = state.movable.len() as u64;
+        let columns = state.table.quasi().len() as u64;
+        let per_cell =
+            (PROPOSALS / (cells * columns)).clamp(MIN_PER_CELL, MAX_PER_CELL).max(MIN_PROPOSALS / cells) as u32;
+        let per_cell = per_cell.min(effort.most_proposals.max(MIN_PER_CELL as u32));
+        let near = NearestCells::find(&state, per_cell, &draws);
+        state.measure();
+        Ok(Self { state, effort, draws, per_cell, near, sought: per_cell, done: 0, length: 1, is_interrupted: false })
+    }
+
+    /// Runs cycles until `cycles` are completed, unless the search is interrupted.
+    fn run(&mut self, cycles: u32) {
+        while self.done < cycles && !self.is_interrupted {
+            // After a first cycle, all others are one long cycle, unless their number is not meant to be reached.
+            let left = self.effort.cycles - self.done;
+            let schedule =
+                Schedule::new(self.per_cell, if self.done > 0 && left < LONGEST { left } else { self.length });
+            if self.sought < ENOUGH_NEAR && self.sought < schedule.proposals() {
+                self.sought = schedule.proposals();
+                self.near = NearestCells::find(&self.state, self.sought, &self.draws);
+            }
+            let draws = self.draws.of_part(u64::from(self.done) + 1);
+            if !cycle(&mut self.state, &self.near, schedule, &draws, self.effort) {
+                self.is_interrupted = true;
+                return;
+            }
+            self.done += schedule.length;
+            self.length = (2 * self.length).min(LONGEST);
+        }
+    }
+
+    /// Returns the weighted loss of the classes, summed over their rows.
+    fn loss(&self) -> f64 {
+        self.state.total_loss()
+    }
+
+    /// Returns the classes and the number of completed cycles.
+    fn finish(self) -> (Vec<Class>, u32) {
+        (self.state.into_classes(), self.done)
+    }
 }
 
 /// Runs one cycle; returns false if it was interrupted.

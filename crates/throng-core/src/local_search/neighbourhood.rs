@@ -24,6 +24,8 @@ pub(super) struct Neighbourhood<'a> {
     pub(super) cells: LocalCells,
     pub(super) lenders: LocalLenders,
     pub(super) classes: Vec<LocalClass>,
+    /// The classes without a cell, ascending.
+    empty: Vec<usize>,
     /// Bounding boxes of the classes, without borrowed rows.
     pub(super) bounds: ClassBoxes,
     /// Scratch buffers.
@@ -145,6 +147,7 @@ impl<'a> Neighbourhood<'a> {
             ranges: BoundingBox::new(stride),
             origins: Vec::new(),
             classes: Vec::with_capacity(classes.len() + 1),
+            empty: Vec::new(),
         };
         let own = neighbourhood.lenders.numbers.len() - strangers.len();
         let local = |lender: u32| match addresses.lenders[lender as usize] {
@@ -178,9 +181,29 @@ impl<'a> Neighbourhood<'a> {
         }
     }
 
-    pub(super) fn push(&mut self, class: LocalClass) {
+    fn push(&mut self, class: LocalClass) {
         self.classes.push(class);
         self.bounds.push();
+    }
+
+    /// Returns the first class without a cell, which is added if there is none.
+    pub(super) fn first_empty(&mut self) -> usize {
+        if let Some(first) = self.empty.first() {
+            return *first;
+        }
+        let class = self.classes.len();
+        self.push(self.empty_class());
+        self.empty.push(class);
+        class
+    }
+
+    /// Notes whether a class has cells.
+    pub(super) fn note_emptiness(&mut self, class: usize, is_empty: bool) {
+        match self.empty.binary_search(&class) {
+            Ok(at) if !is_empty => drop(self.empty.remove(at)),
+            Err(at) if is_empty => self.empty.insert(at, class),
+            _ => {}
+        }
     }
 
     pub(super) fn empty_class(&self) -> LocalClass {

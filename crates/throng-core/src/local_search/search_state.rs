@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::neighbourhood::small;
 use super::surplus::Surplus;
+use super::{loss_of_cells, total_loss};
 use crate::cluster::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::{QuasiColumn, Table};
@@ -201,6 +202,20 @@ impl<'a> SearchState<'a> {
             class.is_undiverse = !class.allocations.is_empty() && !privacy.is_diverse(&Tally::of_cells(table, cells));
             class.cost = (rows as f64 * losses) as f32 * if class.is_undiverse { UNDIVERSE } else { 1.0 };
         });
+    }
+
+    /// Returns the weighted loss of all classes, summed over their rows. Cells with a home lose nothing.
+    pub(super) fn total_loss(&self) -> f64 {
+        let of_class = |class: &MutableClass| {
+            let own = class.cells.iter().map(|cell| self.movable[*cell as usize]);
+            let lending = class.allocations.iter().map(|allocation| self.lenders[allocation.lender as usize]);
+            let borrowed: u64 = class.allocations.iter().map(|allocation| u64::from(allocation.rows)).sum();
+            let rows = own.clone().map(|cell| self.table.cell_rows(cell)).sum::<u64>() + borrowed;
+            loss_of_cells(self.table, own.chain(lending), rows)
+        };
+        // Summed in order, so that the sum does not depend on threads.
+        let losses: Vec<f64> = self.classes.par_iter().map(of_class).collect();
+        losses.iter().sum::<f64>() + total_loss(self.table, &self.fixed)
     }
 
     /// Returns the cost of the mutable classes: their loss, with the penalty for undiverse ones.
