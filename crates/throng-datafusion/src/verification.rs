@@ -3,7 +3,7 @@
 //! Everything that verifies runs the verifier through this module: queries and hosts before a row of a release is
 //! emitted, jobs that read their files back, tasks of a compute cluster, `throng verify` and `privacy_check`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Schema};
@@ -149,30 +149,26 @@ impl Verification {
         streams: Vec<SendableRecordBatchStream>,
     ) -> Result<Option<VerifiedTable>, AnonymizeError> {
         let mut tasks = JoinSet::new();
+        let contents = Arc::new(ContentPool::default());
         for stream in streams {
-            let verification = self.clone();
-            tasks.spawn(async move { verification.count(&stream.schema(), stream).await });
+            let (verification, contents) = (self.clone(), Arc::clone(&contents));
+            tasks.spawn(async move { verification.count_classes(&stream.schema(), stream, &contents).await });
         }
-        let mut whole: Option<CountedRows> = None;
-        while let Some(counted) = tasks.join_next().await {
-            let counted = counted.map_err(|_| AnonymizeError::Task)??;
+        let mut whole: Option<Verifier> = None;
+        while let Some(verifier) = tasks.join_next().await {
+            let verifier = verifier.map_err(|_| AnonymizeError::Task)??;
             match &mut whole {
-                None => whole = Some(counted),
-                Some(whole) => {
-                    whole.verifier.merge(counted.verifier);
-                    whole.checksum.merge(counted.checksum);
-                    if let (Some(whole), Some(counted)) = (&mut whole.exposure, counted.exposure) {
-                        whole.merge(counted);
-                    }
-                }
+                None => whole = Some(verifier),
+                Some(whole) => whole.merge(verifier),
             }
         }
-        let whole = match whole {
+        let verifier = match whole {
             Some(whole) => whole,
-            None => CountedRows { verifier: self.verifier(schema)?, checksum: Checksum::default(), exposure: None },
+            None => self.verifier(schema)?,
         };
-        let is_valid = !whole.verifier.is_scattered();
-        Ok(is_valid.then(|| self.verified(whole)))
+        let (checksum, exposure) = self.merged(&contents, schema)?;
+        let is_valid = !verifier.is_scattered();
+        Ok(is_valid.then(|| self.verified(CountedRows { verifier, checksum, exposure })))
     }
 
     fn verified(&self, counted: CountedRows) -> VerifiedTable {
@@ -199,25 +195,47 @@ impl Verification {
         Ok(Some(ExposureSketch::new(columns, *seed)?))
     }
 
-    /// Counts the rows of one stream. Classes are counted in parallel with the checksum and the exposure of rows.
+    /// Counts the rows of one stream.
     pub(crate) async fn count(
         &self,
         schema: &Schema,
-        mut batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
+        batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
     ) -> Result<CountedRows, AnonymizeError> {
+        let contents = Arc::new(ContentPool::default());
+        let verifier = self.count_classes(schema, batches, &contents).await?;
+        let (checksum, exposure) = self.merged(&contents, schema)?;
+        Ok(CountedRows { verifier, checksum, exposure })
+    }
+
+    /// Returns the checksum and the exposure of all rows of a pool.
+    fn merged(
+        &self,
+        contents: &ContentPool,
+        schema: &Schema,
+    ) -> Result<(Checksum, Option<ExposureSketch>), AnonymizeError> {
+        match contents.merged() {
+            (checksum, None) => Ok((checksum, self.sketch(schema)?)),
+            merged => Ok(merged),
+        }
+    }
+
+    /// Counts the classes of one stream. The content of its rows is added to `contents` in parallel.
+    async fn count_classes(
+        &self,
+        schema: &Schema,
+        mut batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
+        contents: &Arc<ContentPool>,
+    ) -> Result<Verifier, AnonymizeError> {
         let mut verifier = self.verifier(schema)?;
         let memory = self.reservation();
         let (content_batches, mut received) = mpsc::channel::<RecordBatch>(BATCHES_BETWEEN);
-        let (mut content, content_memory) = (self.content(schema)?, self.reservation());
+        let (verification, contents) = (self.clone(), Arc::clone(contents));
         let content = SpawnedTask::spawn(async move {
             while let Some(batch) = received.recv().await {
-                content.push(&batch)?;
-                if let Some(memory) = &content_memory {
-                    memory.try_resize(content.size())?;
-                }
+                contents.add(&batch, &verification)?;
                 tokio::task::consume_budget().await;
             }
-            Ok::<_, AnonymizeError>(content)
+            Ok::<_, AnonymizeError>(())
         });
         while let Some(batch) = batches.try_next().await? {
             let rows = batch.num_rows() as u64;
@@ -233,8 +251,8 @@ impl Verification {
             tokio::task::consume_budget().await;
         }
         drop(content_batches);
-        let ReleasedContent { checksum, exposure, .. } = content.join().await.map_err(|_| AnonymizeError::Task)??;
-        Ok(CountedRows { verifier, checksum, exposure: exposure.map(|(sketch, _)| sketch) })
+        content.join().await.map_err(|_| AnonymizeError::Task)??;
+        Ok(verifier)
     }
 
     fn reservation(&self) -> Option<MemoryReservation> {
@@ -264,6 +282,55 @@ impl Verification {
 
 /// Number of batches that are queued to be counted.
 const BATCHES_BETWEEN: usize = 2;
+
+/// Contents of the rows of several streams. A batch is added to any of them that is idle, so there are as many as threads that
+/// add batches at a time, and not as many as streams; which rows a content has does not matter once all are merged.
+#[derive(Default)]
+struct ContentPool {
+    idle: Mutex<Vec<PooledContent>>,
+}
+
+/// A content and the memory that it has reserved.
+struct PooledContent {
+    content: ReleasedContent,
+    memory: Option<MemoryReservation>,
+}
+
+impl ContentPool {
+    fn idle(&self) -> MutexGuard<'_, Vec<PooledContent>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a batch.
+    fn add(&self, batch: &RecordBatch, verification: &Verification) -> Result<(), AnonymizeError> {
+        let idle = self.idle().pop();
+        let mut pooled = match idle {
+            Some(pooled) => pooled,
+            None => {
+                PooledContent { content: verification.content(batch.schema_ref())?, memory: verification.reservation() }
+            }
+        };
+        pooled.content.push(batch)?;
+        if let Some(memory) = &pooled.memory {
+            memory.try_resize(pooled.content.size())?;
+        }
+        self.idle().push(pooled);
+        Ok(())
+    }
+
+    /// Returns the checksum and the exposure of all rows, after the last of them was added.
+    fn merged(&self) -> (Checksum, Option<ExposureSketch>) {
+        let (mut checksum, mut exposure) = (Checksum::default(), None::<ExposureSketch>);
+        for PooledContent { content, .. } in self.idle().drain(..) {
+            checksum.merge(content.checksum);
+            match (&mut exposure, content.exposure) {
+                (Some(exposure), Some((sketch, _))) => exposure.merge(sketch),
+                (exposure, sketch) => *exposure = sketch.map(|(sketch, _)| sketch),
+            }
+        }
+        (checksum, exposure)
+    }
+}
 
 /// Checksum and exposure of rows.
 struct ReleasedContent {

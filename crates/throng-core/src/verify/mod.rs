@@ -264,10 +264,9 @@ impl Verifier {
             }
         }
         if let (Some(known), Some(seen)) = (&mut self.together, &other.together) {
-            known.merge(seen, &self.promise);
             known.is_scattered |= self.classes.keys().any(|key| seen.ended.contains(&hash(key)));
             known.is_scattered |= other.classes.keys().any(|key| known.ended.contains(&hash(key)));
-            known.ended.extend(&seen.ended);
+            known.merge(seen, &self.promise);
         }
         for (key, facts) in other.classes {
             match self.classes.get_mut(&key) {
@@ -335,7 +334,10 @@ impl EndedClasses {
     /// Merges the record of other rows.
     fn merge(&mut self, other: &Self, promise: &Promise) {
         self.totals.merge(&other.totals, promise);
-        self.is_scattered |= other.is_scattered || self.ended.iter().any(|ended| other.ended.contains(ended));
+        self.is_scattered |= other.is_scattered;
+        for ended in &other.ended {
+            self.is_scattered |= !self.ended.insert(*ended);
+        }
     }
 }
 
