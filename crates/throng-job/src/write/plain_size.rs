@@ -1,6 +1,6 @@
 //! Size of each row as plain values, regardless of how they are encoded in memory.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait, RecordBatch, make_array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, GenericByteArray, OffsetSizeTrait, RecordBatch, make_array};
 use datafusion::arrow::datatypes::{ArrowDictionaryKeyType, ByteArrayType, DataType, UInt32Type};
 
 /// Returns the size of each row of a batch: the bytes of its values, without padding and offsets.
@@ -8,6 +8,26 @@ pub(super) fn row_sizes(batch: &RecordBatch) -> Vec<u64> {
     let mut sizes = vec![0; batch.num_rows()];
     batch.columns().iter().for_each(|column| add(column, &mut sizes));
     sizes
+}
+
+/// Returns an upper bound of the size of any row of a batch, in much less time than the sizes take; `None` for nested columns.
+pub(super) fn largest_row(batch: &RecordBatch) -> Option<u64> {
+    batch.columns().iter().map(largest_value).sum()
+}
+
+fn largest_value(column: &ArrayRef) -> Option<u64> {
+    match column.data_type() {
+        DataType::Null => Some(0),
+        DataType::Boolean => Some(1),
+        DataType::Utf8 => Some(longest(column.as_string::<i32>())),
+        DataType::LargeUtf8 => Some(longest(column.as_string::<i64>())),
+        DataType::Dictionary(_, _) => largest_value(column.as_any_dictionary().values()),
+        other => other.primitive_width().map(|width| width as u64),
+    }
+}
+
+fn longest<T: ByteArrayType>(column: &GenericByteArray<T>) -> u64 {
+    column.offsets().lengths().max().unwrap_or(0) as u64
 }
 
 /// Adds the size of each value. A null has size zero, so values beneath it do not matter; fixed-width values count even
@@ -50,7 +70,7 @@ fn add(column: &ArrayRef, sizes: &mut [u64]) {
     }
 }
 
-fn add_bytes<T: ByteArrayType>(column: &datafusion::arrow::array::GenericByteArray<T>, sizes: &mut [u64]) {
+fn add_bytes<T: ByteArrayType>(column: &GenericByteArray<T>, sizes: &mut [u64]) {
     add_valid(column, column.offsets().lengths().map(|length| length as u64), sizes);
 }
 
@@ -108,7 +128,13 @@ mod tests {
     use super::*;
 
     fn sizes(column: ArrayRef) -> Vec<u64> {
-        row_sizes(&RecordBatch::try_from_iter([("column", column)]).unwrap())
+        let batch = RecordBatch::try_from_iter([("column", column)]).unwrap();
+        let sizes = row_sizes(&batch);
+        let is_flat =
+            !batch.schema().field(0).data_type().is_nested() || batch.column(0).as_any_dictionary_opt().is_some();
+        assert_eq!(largest_row(&batch).is_some(), is_flat && !matches!(batch.column(0).data_type(), DataType::Binary));
+        assert!(largest_row(&batch).is_none_or(|largest| sizes.iter().all(|size| *size <= largest)));
+        sizes
     }
 
     #[test]

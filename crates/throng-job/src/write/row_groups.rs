@@ -11,7 +11,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::error::DataFusionError;
 use futures::{Stream, TryStreamExt};
 
-use super::plain_size::row_sizes;
+use super::plain_size::{largest_row, row_sizes};
 use crate::error::JobError;
 
 /// Rows of a row group: enough for good encodings, few enough for readers to skip row groups.
@@ -27,6 +27,10 @@ const BATCH_ROWS: usize = 8 * 1024;
 
 /// Size of the values that are encoded at a time, which may exceed it by at most one row.
 const BATCH_BYTES: u64 = 4 << 20;
+
+/// Size of rows that fill neither a row group nor a batch before their number does.
+const SMALL_ROW: u64 = ROW_GROUP_BYTES / ROW_GROUP_ROWS as u64;
+const _: () = assert!(SMALL_ROW * BATCH_ROWS as u64 <= BATCH_BYTES);
 
 /// Rows of one row group.
 pub(super) struct RowGroup {
@@ -87,13 +91,31 @@ struct RowGroupSplitter {
 /// The rest of a batch, with the size of each row.
 struct SizedRows {
     batch: RecordBatch,
-    sizes: VecDeque<u64>,
+    sizes: RowSizes,
+}
+
+enum RowSizes {
+    /// All rows are [small](SMALL_ROW).
+    Small,
+    Each(VecDeque<u64>),
 }
 
 impl SizedRows {
     fn new(batch: RecordBatch) -> Self {
-        let sizes = row_sizes(&batch).into();
+        let sizes = match largest_row(&batch) {
+            Some(largest) if largest <= SMALL_ROW => RowSizes::Small,
+            _ => RowSizes::Each(row_sizes(&batch).into()),
+        };
         Self { batch, sizes }
+    }
+
+    /// Returns the batch and the size of each row.
+    fn into_each(self) -> (RecordBatch, VecDeque<u64>) {
+        let sizes = match self.sizes {
+            RowSizes::Small => row_sizes(&self.batch).into(),
+            RowSizes::Each(sizes) => sizes,
+        };
+        (self.batch, sizes)
     }
 }
 
@@ -102,11 +124,13 @@ impl SizedRows {
 struct Filling {
     batches: Vec<RecordBatch>,
     rows: usize,
+    /// Size of all rows; zero as long as all of them are [small](SMALL_ROW).
     bytes: u64,
     /// Pieces of the batch that is being filled.
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
     waiting_bytes: u64,
+    are_rows_sized: bool,
 }
 
 impl Filling {
@@ -121,22 +145,51 @@ impl Filling {
     /// Takes rows until the batch, the row group, the file or the input ends. Returns the number of rows taken, and the
     /// remaining rows.
     fn take(&mut self, from: SizedRows, most: usize) -> Result<(usize, Option<SizedRows>), JobError> {
-        let SizedRows { batch, mut sizes } = from;
-        let mut taken = 0;
-        while taken < most && !self.is_full() && !self.is_batch_full() {
+        if matches!(from.sizes, RowSizes::Small) && !self.are_rows_sized {
+            let room = (ROW_GROUP_ROWS - self.rows).min(BATCH_ROWS - self.waiting_rows);
+            let taken = from.batch.num_rows().min(most).min(room);
+            let rest = self.put(&from.batch, taken)?;
+            return Ok((taken, rest.map(|batch| SizedRows { batch, sizes: RowSizes::Small })));
+        }
+        self.size_rows();
+        let (batch, mut sizes) = from.into_each();
+        let (mut taken, mut bytes) = (0, 0);
+        let is_full = |taken: usize, bytes: u64| {
+            self.rows + taken >= ROW_GROUP_ROWS
+                || self.bytes + bytes >= ROW_GROUP_BYTES
+                || self.waiting_rows + taken >= BATCH_ROWS
+                || self.waiting_bytes + bytes >= BATCH_BYTES
+        };
+        while taken < most && !is_full(taken, bytes) {
             let Some(size) = sizes.pop_front() else { break };
             taken += 1;
-            self.rows += 1;
-            self.waiting_rows += 1;
-            self.bytes += size;
-            self.waiting_bytes += size;
+            bytes += size;
         }
+        self.bytes += bytes;
+        self.waiting_bytes += bytes;
+        let rest = self.put(&batch, taken)?;
+        Ok((taken, rest.map(|batch| SizedRows { batch, sizes: RowSizes::Each(sizes) })))
+    }
+
+    /// Adds the first `taken` rows of a batch, and returns the others.
+    fn put(&mut self, batch: &RecordBatch, taken: usize) -> Result<Option<RecordBatch>, JobError> {
+        self.rows += taken;
+        self.waiting_rows += taken;
         self.waiting.push(batch.slice(0, taken));
         if self.is_batch_full() {
             self.end_batch()?;
         }
         let left = batch.num_rows() - taken;
-        Ok((taken, (left > 0).then(|| SizedRows { batch: batch.slice(taken, left), sizes })))
+        Ok((left > 0).then(|| batch.slice(taken, left)))
+    }
+
+    /// Computes the sizes of the rows so far.
+    fn size_rows(&mut self) {
+        if !std::mem::replace(&mut self.are_rows_sized, true) {
+            let size = |batches: &[RecordBatch]| batches.iter().flat_map(row_sizes).sum::<u64>();
+            self.waiting_bytes = size(&self.waiting);
+            self.bytes = size(&self.batches) + self.waiting_bytes;
+        }
     }
 
     fn end_batch(&mut self) -> Result<(), JobError> {
@@ -199,6 +252,17 @@ mod tests {
             [(0, false), (1, true), (0, false)]
         );
         assert!(found[0].2.iter().all(|batch| *batch == BATCH_ROWS));
+    }
+
+    #[tokio::test]
+    async fn narrow_rows_before_wide_ones_count_by_their_size() {
+        let wide = rows(0, 1000, 100_000, &DataType::Utf8);
+        let narrow = |first: i64| rows(first, 40_000, 3, &DataType::Utf8);
+        let found = groups(vec![narrow(0), wide.clone(), narrow(40_000)], usize::MAX).await;
+        let together = concat_batches(&wide.schema(), &[narrow(0), wide, narrow(40_000)]).unwrap();
+        assert_eq!(found, groups(vec![together], usize::MAX).await);
+        assert_eq!(found[0].2[..4], [BATCH_ROWS; 4]);
+        assert!(found.len() >= 2 && found.iter().all(|(_, _, batches)| batches.iter().sum::<usize>() < 82_000));
     }
 
     #[tokio::test]

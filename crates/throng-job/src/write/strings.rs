@@ -54,12 +54,20 @@ pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) ->
     }
     let mut pages = Pages::new(level)?;
     pages.dictionary(dictionary, strings.entries.len())?;
+    let all_valid = vec![1; PAGE_ROWS.min(strings.rows)];
     let mut numbers = strings.numbers.as_slice();
-    for rows in strings.is_valid.chunks(PAGE_ROWS) {
-        let valid = rows.iter().filter(|is_valid| **is_valid == 1).count();
+    for first in (0..strings.rows).step_by(PAGE_ROWS) {
+        let rows = PAGE_ROWS.min(strings.rows - first);
+        let (is_valid, valid) = match &strings.is_valid {
+            None => (&all_valid[..rows], rows),
+            Some(is_valid) => {
+                let here = &is_valid[first..first + rows];
+                (here, here.iter().filter(|is_valid| **is_valid == 1).count())
+            }
+        };
         let (here, later) = numbers.split_at(valid);
         numbers = later;
-        pages.data(data_page(here, strings.entries.len(), is_nullable.then_some(rows)), rows.len())?;
+        pages.data(data_page(here, strings.entries.len(), is_nullable.then_some(is_valid)), rows)?;
     }
     pages.finish(&strings, column).map(Some)
 }
@@ -70,8 +78,9 @@ struct Strings<'a> {
     entries: Vec<&'a str>,
     /// Dictionary keys of the rows that are not null.
     numbers: Vec<u32>,
-    /// Definition levels: 1 for each row that is not null, 0 for the others.
-    is_valid: Vec<u32>,
+    rows: usize,
+    /// Definition levels: 1 for each row that is not null, 0 for the others; `None` if no row is null.
+    is_valid: Option<Vec<u32>>,
     /// Size in the dictionary page of the entries that came from plain strings.
     plain_bytes: usize,
 }
@@ -79,8 +88,10 @@ struct Strings<'a> {
 impl<'a> Strings<'a> {
     fn of(arrays: &'a [ArrayRef]) -> Option<Self> {
         let rows = arrays.iter().map(|array| array.len()).sum();
-        let (numbers, is_valid) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let mut strings = Self { entries: Vec::new(), numbers, is_valid, plain_bytes: 0 };
+        let is_nullable = arrays.iter().any(|array| array.logical_null_count() > 0);
+        let is_valid = is_nullable.then(|| Vec::with_capacity(rows));
+        let mut strings =
+            Self { entries: Vec::new(), numbers: Vec::with_capacity(rows), rows, is_valid, plain_bytes: 0 };
         let mut index = HashTable::new();
         let mut known: Option<(&StringArray, Vec<Option<u32>>)> = None;
         for array in arrays {
@@ -107,11 +118,15 @@ impl<'a> Strings<'a> {
             match keys.nulls().filter(|nulls| nulls.null_count() > 0) {
                 None => {
                     strings.numbers.extend(keys.values().iter().map(number));
-                    strings.is_valid.resize(strings.is_valid.len() + keys.len(), 1);
+                    if let Some(is_valid) = &mut strings.is_valid {
+                        is_valid.resize(is_valid.len() + keys.len(), 1);
+                    }
                 }
                 Some(nulls) => {
                     strings.numbers.extend(nulls.valid_indices().map(|row| number(&keys.values()[row])));
-                    strings.is_valid.extend(nulls.iter().map(u32::from));
+                    if let Some(is_valid) = &mut strings.is_valid {
+                        is_valid.extend(nulls.iter().map(u32::from));
+                    }
                 }
             }
         }
@@ -121,7 +136,9 @@ impl<'a> Strings<'a> {
     /// Interns plain strings. Returns `None` when there are too many.
     fn add_plain(&mut self, plain: &'a StringArray, index: &mut HashTable<u32>) -> Option<()> {
         for string in plain {
-            self.is_valid.push(u32::from(string.is_some()));
+            if let Some(is_valid) = &mut self.is_valid {
+                is_valid.push(u32::from(string.is_some()));
+            }
             let Some(string) = string else { continue };
             let known = self.entries.len();
             self.numbers.push(intern(string, &mut self.entries, index));
@@ -150,7 +167,7 @@ impl<'a> Strings<'a> {
         let (least, greatest) = (self.entries.iter().min(), self.entries.iter().max());
         let is_short = [least, greatest].iter().flatten().all(|entry| entry.len() <= MAX_STATISTICS_BYTES);
         let (least, greatest) = if is_short { (bound(least), bound(greatest)) } else { (None, None) };
-        let nulls = (self.is_valid.len() - self.numbers.len()) as u64;
+        let nulls = (self.rows - self.numbers.len()) as u64;
         Statistics::ByteArray(ValueStatistics::new(least, greatest, None, Some(nulls), false))
     }
 }
@@ -237,7 +254,7 @@ impl Pages {
                 pages(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, self.data_pages),
             ])
             .set_compression(Compression::ZSTD(level))
-            .set_num_values(strings.is_valid.len() as i64)
+            .set_num_values(strings.rows as i64)
             .set_total_compressed_size(bytes.len() as i64)
             .set_total_uncompressed_size(self.uncompressed as i64)
             .set_dictionary_page_offset(Some(0))
@@ -246,7 +263,7 @@ impl Pages {
             .build()?;
         let close = ColumnCloseResult {
             bytes_written: bytes.len() as u64,
-            rows_written: strings.is_valid.len() as u64,
+            rows_written: strings.rows as u64,
             metadata,
             bloom_filter: None,
             column_index: None,
