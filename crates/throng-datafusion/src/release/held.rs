@@ -16,9 +16,9 @@ use throng_core::row_hash::Checksum;
 
 use super::columns::{KeptColumn, Wanted};
 use super::labels::{Form, ReleasedLabels, Run};
-use super::{Lexicons, for_each_batch, released_checksum};
+use super::{Lexicons, released_checksum, visit_batches};
 use crate::AnonymizeError;
-use crate::buffered_rows::{content, kept_column};
+use crate::buffered_rows::{content, kept_column, numbers};
 use crate::release_plan::ReleasePlan;
 use crate::snapshot::Snapshot;
 
@@ -39,8 +39,7 @@ pub(super) struct HeldRows {
     order: ScalarBuffer<u32>,
     class_ends: Vec<u32>,
     columns: Vec<KeptColumn>,
-    /// Number of the first row of each batch.
-    first_row: Vec<u32>,
+    batch_rows: BatchRows,
     /// Memory for rows and order.
     _reservations: Vec<MemoryReservation>,
 }
@@ -68,29 +67,15 @@ impl HeldRows {
         lexicons: Lexicons,
     ) -> Result<(Self, Checksum), AnonymizeError> {
         let rows = snapshot.kept_rows() as usize;
-        let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
         let group_of = plan.groups_of(&mut snapshot.survey)?;
-        let mut next_group = 0;
-        for stream in &snapshot.streams {
-            for_each_batch(stream, &group_of, &mut next_group, |batch, of_batch| {
-                snapshot.workspace.check()?;
-                hashes.extend(content(batch));
-                groups.extend(of_batch);
-                Ok(())
-            })?;
-        }
+        let (groups, hashes) = groups_and_hashes(&snapshot, &group_of, rows)?;
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);
         for stream in snapshot.streams {
             let (held, reservation) = stream.rows.into_held();
             batches.extend(held);
             reservations.push(reservation);
         }
-        let mut first_row = Vec::with_capacity(batches.len());
-        let mut next = 0;
-        for batch in &batches {
-            first_row.push(next);
-            next += batch.num_rows() as u32;
-        }
+        let batch_rows = BatchRows::new(batches.iter().map(RecordBatch::num_rows));
         let order = || {
             let placed = ReleaseOrder::new(&plan.shares, &plan.class_rows, &groups, &hashes, plan.key);
             #[cfg(feature = "leaky")]
@@ -103,7 +88,7 @@ impl HeldRows {
         drop((groups, hashes));
         let scattered = columns.iter().filter(|column| column.is_scattered()).count();
         reservations[0].resize(rows * (ORDER_BYTES + scattered * VIEW_BYTES));
-        Ok((Self { order: order.into(), class_ends, columns, first_row, _reservations: reservations }, checksum))
+        Ok((Self { order: order.into(), class_ends, columns, batch_rows, _reservations: reservations }, checksum))
     }
 
     /// Streams all rows; `ahead` batches are built concurrently.
@@ -128,9 +113,9 @@ impl HeldRows {
     /// Builds a batch of a range of the release.
     fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, AnonymizeError> {
         let rows = UInt32Array::new(self.order.slice(range.start, range.len()), None);
-        let places: Vec<_> = match self.first_row.len() {
+        let places: Vec<_> = match self.batch_rows.first.len() {
             0 | 1 => Vec::new(),
-            _ => rows.values().iter().map(|row| self.place(*row)).collect(),
+            _ => rows.values().iter().map(|row| self.batch_rows.place(*row)).collect(),
         };
         labels.batch(form, &self.runs(range), |kept| self.columns[kept].take(&Wanted { rows: &rows, places: &places }))
     }
@@ -146,12 +131,70 @@ impl HeldRows {
         });
         classes.take_while(|run| run.rows > 0).collect()
     }
+}
+
+/// Rows of consecutive batches.
+struct BatchRows {
+    /// Number of the first row of each batch.
+    first: Vec<u32>,
+    /// The batch of the first of every `1 << ENTRY_BITS` rows.
+    batch_of: Vec<u32>,
+}
+
+/// Rows per entry of the index of batches, as a power of two: batches of a reader have more.
+const ENTRY_BITS: u32 = 10;
+
+impl BatchRows {
+    fn new(sizes: impl Iterator<Item = usize>) -> Self {
+        let (mut first, mut batch_of, mut next) = (Vec::new(), Vec::new(), 0_u32);
+        for (batch, size) in (0..).zip(sizes) {
+            first.push(next);
+            next += size as u32;
+            batch_of.resize(next.div_ceil(1 << ENTRY_BITS) as usize, batch);
+        }
+        Self { first, batch_of }
+    }
 
     /// Returns the batch of a row, and its index there.
+    #[inline]
     fn place(&self, row: u32) -> (usize, usize) {
-        let batch = self.first_row.partition_point(|first| *first <= row) - 1;
-        (batch, (row - self.first_row[batch]) as usize)
+        let mut batch = self.batch_of[(row >> ENTRY_BITS) as usize] as usize;
+        while self.first.get(batch + 1).is_some_and(|first| *first <= row) {
+            batch += 1;
+        }
+        (batch, (row - self.first[batch]) as usize)
     }
+}
+
+/// Returns the group and the row hash of each row, read in parallel.
+fn groups_and_hashes(
+    snapshot: &Snapshot,
+    group_of: &[u32],
+    rows: usize,
+) -> Result<(Vec<u32>, Vec<u128>), AnonymizeError> {
+    let (mut groups, mut hashes) = (vec![0; rows], vec![0; rows]);
+    let (mut groups_left, mut hashes_left) = (groups.as_mut_slice(), hashes.as_mut_slice());
+    let (mut pieces, mut next_group) = (Vec::new(), 0);
+    for stream in &snapshot.streams {
+        let of_chunk = |groups: usize| {
+            let of_chunk = &group_of[next_group..next_group + groups];
+            next_group += groups;
+            Ok(of_chunk)
+        };
+        visit_batches(stream, of_chunk, |batch, of_chunk| {
+            snapshot.workspace.check()?;
+            let rows = batch.num_rows();
+            let slices = groups_left.split_off_mut(..rows).zip(hashes_left.split_off_mut(..rows));
+            let (groups, hashes) = slices.ok_or(AnonymizeError::Task)?;
+            pieces.push((batch, *of_chunk, groups, hashes));
+            Ok(())
+        })?;
+    }
+    pieces.into_par_iter().for_each(|(batch, of_chunk, groups, hashes)| {
+        groups.iter_mut().zip(numbers(&batch)).for_each(|(group, number)| *group = of_chunk[*number as usize]);
+        hashes.iter_mut().zip(content(&batch)).for_each(|(hash, of_row)| *hash = of_row);
+    });
+    Ok((groups, hashes))
 }
 
 /// Builds the pass-through columns of all batches in parallel. The batches of each column are freed as soon as it is

@@ -414,16 +414,28 @@ pub(crate) fn for_each_batch(
 /// groups of the next chunk, given their number.
 fn for_each_chunk_batch<T: Copy, C: AsRef<[T]>>(
     stream: &StreamRows,
-    mut of_chunk: impl FnMut(usize) -> Result<C, AnonymizeError>,
+    of_chunk: impl FnMut(usize) -> Result<C, AnonymizeError>,
     mut then: impl FnMut(&RecordBatch, Vec<T>) -> Result<(), AnonymizeError>,
+) -> Result<(), AnonymizeError> {
+    visit_batches(stream, of_chunk, |batch, of_chunk| {
+        let groups = numbers(&batch).iter().map(|group| of_chunk.as_ref()[*group as usize]).collect();
+        then(&batch, groups)
+    })
+}
+
+/// Calls `then` with the batches of a stream and the values of the groups of their chunk. `of_chunk` returns the values of the
+/// next chunk, given the number of its groups.
+fn visit_batches<C>(
+    stream: &StreamRows,
+    mut of_chunk: impl FnMut(usize) -> Result<C, AnonymizeError>,
+    mut then: impl FnMut(RecordBatch, &C) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
     let mut batches = stream.rows.read()?;
     for chunk in &stream.chunks {
         let of_chunk = of_chunk(chunk.groups)?;
         for _ in 0..chunk.batches {
             let Some(batch) = batches.next()? else { return Err(AnonymizeError::Task) };
-            let groups = numbers(&batch).iter().map(|group| of_chunk.as_ref()[*group as usize]).collect();
-            then(&batch, groups)?;
+            then(batch, &of_chunk)?;
         }
     }
     Ok(())
@@ -450,10 +462,22 @@ pub(crate) fn row_assignment(
 
 /// Returns the checksum of rows with these classes and row hashes, without suppressed rows.
 fn released_checksum(classes: &[u32], content: &[u128]) -> Checksum {
-    let released = classes.iter().zip(content).filter(|(class, _)| **class != SUPPRESSED);
-    let mut checksum = Checksum::default();
-    checksum.add(released.map(|(_, hash)| *hash));
-    checksum
+    const ROWS_AT_ONCE: usize = 1 << 16;
+    let of_some = |(classes, content): (&[u32], &[u128])| {
+        let released = classes.iter().zip(content).filter(|(class, _)| **class != SUPPRESSED);
+        let mut checksum = Checksum::default();
+        checksum.add(released.map(|(_, hash)| *hash));
+        checksum
+    };
+    let merged = |mut checksum: Checksum, other| {
+        checksum.merge(other);
+        checksum
+    };
+    classes
+        .par_chunks(ROWS_AT_ONCE)
+        .zip(content.par_chunks(ROWS_AT_ONCE))
+        .map(of_some)
+        .reduce(Checksum::default, merged)
 }
 
 #[cfg(test)]
