@@ -255,27 +255,36 @@ async fn anonymize(
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
     // Rereading a table of the host may cost a query.
-    let repeating = match options.table {
-        Some(_) => Vec::new(),
-        None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, Some(SAMPLED_ROWS)).await,
-    };
-    let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
-        None => {
-            let place = staged.place()?;
-            run_local(policy, options, &clock, &session, input.as_ref(), table, &place, &guards).await?
-        }
-        Some(cluster) => {
-            let rows = input.rows(&cluster.session)?.into_view();
-            let place = staged.attempts()?;
-            let made = release_on(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
-            // If the input changed while it was read, that is reported first: rows may only seem to be lost.
-            input.check_unchanged().await?;
-            let made = made?;
-            input.check_rows(made.facts.rows_read)?;
-            guards.check_facts(&made.facts)?;
-            StagedFacts { files: staged.take(made.files).await?, ..made }
+    let repeating = async {
+        match options.table {
+            Some(_) => Vec::new(),
+            None => {
+                let rows = Some(SAMPLED_ROWS);
+                repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, rows).await
+            }
         }
     };
+    let staging = async {
+        match cluster {
+            None => {
+                let place = staged.place()?;
+                run_local(policy, options, &clock, &session, input.as_ref(), table, &place, &guards).await
+            }
+            Some(cluster) => {
+                let rows = input.rows(&cluster.session)?.into_view();
+                let place = staged.attempts()?;
+                let made = release_on(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
+                // If the input changed while it was read, that is reported first: rows may only seem to be lost.
+                input.check_unchanged().await?;
+                let made = made?;
+                input.check_rows(made.facts.rows_read)?;
+                guards.check_facts(&made.facts)?;
+                Ok(StagedFacts { files: staged.take(made.files).await?, ..made })
+            }
+        }
+    };
+    let (repeating, staged_facts) = tokio::join!(repeating, staging);
+    let StagedFacts { facts, files, units, cluster: of_cluster } = staged_facts?;
 
     let span = clock.begin(Stage::Verify, Some(facts.rows_read - facts.suppressed));
     let output = output_facts(&files, &facts, staged);
