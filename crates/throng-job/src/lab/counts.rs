@@ -19,7 +19,14 @@ use crate::sweep::as_single_release;
 /// Questions about the input of a sweep. They are drawn for its first release, and put to every one.
 #[derive(Default)]
 pub(crate) struct SweepCounts {
-    drawn: Option<(Lexicon, CountQueries)>,
+    drawn: Option<DrawnQueries>,
+}
+
+/// Questions, and the number of rows of the table that they were drawn from.
+struct DrawnQueries {
+    lexicon: Lexicon,
+    queries: CountQueries,
+    rows: u64,
 }
 
 impl SweepCounts {
@@ -37,14 +44,19 @@ impl SweepCounts {
             Ok(release) => release,
             Err(error) => return Err(failure(error, &table, input.as_ref(), &session).await),
         };
+        input.check_unchanged().await?;
         let source = source_of_release(&release, &session)?;
         let original = LabSource::of_input(input, &session);
+        let rows_read = release.facts().rows_read;
         if self.drawn.is_none() {
-            self.drawn = Some(draw(&policy, &original, &source, release.facts().rows_read).await?);
+            self.drawn = Some(draw(&policy, &original, &source, rows_read).await?);
         }
-        let Some((lexicon, queries)) = &mut self.drawn else {
+        let Some(DrawnQueries { lexicon, queries, rows }) = &mut self.drawn else {
             return Err(JobError::internal("questions were not drawn"));
         };
+        if *rows != rows_read {
+            return Err(changed());
+        }
         let released = read_release(lexicon, &source, None).await?.finish(lexicon)?;
         let found = queries.errors(&released);
         Ok(CountErrors { median: found.median_error, p95: found.p95_error })
@@ -52,12 +64,7 @@ impl SweepCounts {
 }
 
 /// Draws the questions of `throng utility` about an original with this many rows.
-async fn draw(
-    policy: &Policy,
-    original: &LabSource,
-    release: &LabSource,
-    rows: u64,
-) -> Result<(Lexicon, CountQueries), JobError> {
+async fn draw(policy: &Policy, original: &LabSource, release: &LabSource, rows: u64) -> Result<DrawnQueries, JobError> {
     let mut spec = LabColumns::Policy(Box::new(policy.clone())).spec(original, release).await?;
     // Only the columns that are asked about are read.
     spec.insensitive.clear();
@@ -66,8 +73,12 @@ async fn draw(
     let asked = UtilityOptions::default();
     let original = read_original(&mut lexicon, original, 0, asked.seed).await?;
     if original.rows() != rows {
-        return Err(JobError::new(Kind::TemporaryIo, "the table has changed while it was read; try again"));
+        return Err(changed());
     }
     let queries = CountQueries::draw(&lexicon, &original, &asked);
-    Ok((lexicon, queries))
+    Ok(DrawnQueries { lexicon, queries, rows })
+}
+
+fn changed() -> JobError {
+    JobError::new(Kind::TemporaryIo, "the table has changed while it was read; try again")
 }

@@ -278,7 +278,10 @@ impl CountQuery {
                 None => table.class_rows[class as usize],
                 Some((column, included)) => {
                     let values = table.tallies[*column].of(class).iter();
-                    values.filter(|(value, _)| included[*value as usize]).map(|(_, rows)| u64::from(*rows)).sum()
+                    values
+                        .filter(|(value, _)| included.get(*value as usize).is_some_and(|is_included| *is_included))
+                        .map(|(_, rows)| u64::from(*rows))
+                        .sum()
                 }
             };
             count += share * rows as f64;
