@@ -204,4 +204,11 @@ fn verify_refuses_fields_with_metadata_of_unknown_origin() {
     refused(&[("throng.form", "Jane Doe is 21")], &[]);
     refused(&[("throng.column", "Jane Doe is 21")], &[]);
     refused(&[("throng.note", "Jane Doe is 21")], &[]);
+    // Nor under those of types whose parameters may list values.
+    refused(&[("_PL_ENUM_VALUES2", "8;Jane Doe")], &[]);
+    let parameters = ("ARROW:extension:metadata", "{\"patient\": \"Jane Doe\"}");
+    refused(&[("ARROW:extension:name", "hospital.patient"), parameters], &[]);
+    let known = [("ARROW:extension:name", "arrow.bool8"), ("ARROW:extension:metadata", "")];
+    assert_eq!(verify(&known, &[]).code, Some(0));
+    assert_eq!(verify(&[("_PL_CATEGORICAL", "lexical")], &[]).code, Some(0));
 }

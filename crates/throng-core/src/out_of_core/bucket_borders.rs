@@ -11,8 +11,9 @@ pub struct BucketBorders {
 }
 
 impl BucketBorders {
-    /// Cuts a release into buckets of about `bucket_rows` rows, given the number of rows of each class.
+    /// Cuts a release into buckets of about `bucket_rows` rows, and at least one, given the number of rows of each class.
     pub fn new(class_rows: &[u64], bucket_rows: u64) -> Self {
+        let bucket_rows = bucket_rows.max(1);
         let mut first = Vec::new();
         let mut filled = u64::MAX;
         for (class, rows) in (0_u32..).zip(class_rows) {

@@ -35,8 +35,13 @@ const KNOWN_KEYS: [&str; 7] =
 /// Prefixes of such keys.
 const KNOWN_PREFIXES: [&str; 4] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta."];
 
-/// Beginning of the keys by which polars knows its own types again.
-const POLARS_TYPES: &str = "_PL_";
+/// Beginning of the keys by which polars recognizes its categoricals. Those of its enums list all categories, also unused ones.
+const POLARS_CATEGORICALS: &str = "_PL_CATEGORICAL";
+
+/// Beginnings of the names of extension types whose parameters describe the type alone.
+const EXTENSION_TYPES: [&str; 2] = ["arrow.", "geoarrow."];
+
+const EXTENSION_NAME: &str = "ARROW:extension:name";
 
 /// Returns the number of entries of the key-value metadata of a file, and of the Arrow schema in it, under keys that no known
 /// writer uses. They may hold anything.
@@ -58,11 +63,15 @@ pub(super) async fn unknown_entries(file: &InputFile) -> Result<usize, JobError>
 /// Returns the number of entries of the metadata of a field, and of those inside, that no known writer makes.
 fn unknown_in(field: &Field) -> usize {
     // Writers make these from the type of the field: a number, the name of a type, and its parameters.
+    let extension = field.metadata().get(EXTENSION_NAME).map_or("", String::as_str);
+    let is_described = EXTENSION_TYPES.iter().any(|prefix| extension.starts_with(prefix));
     let is_known = |(key, value): &(&String, &String)| match key.as_str() {
         "PARQUET:field_id" => value.parse::<i32>().is_ok(),
-        "ARROW:extension:name" => value.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter)),
-        "ARROW:extension:metadata" => value.is_empty() || serde_json::from_str::<serde_json::Value>(value).is_ok(),
-        _ => key.starts_with(POLARS_TYPES) || is_field_role(field.name(), key, value),
+        EXTENSION_NAME => value.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter)),
+        "ARROW:extension:metadata" => {
+            value.is_empty() || is_described && serde_json::from_str::<serde_json::Value>(value).is_ok()
+        }
+        _ => key.starts_with(POLARS_CATEGORICALS) || is_field_role(field.name(), key, value),
     };
     let inside: usize = match field.data_type() {
         DataType::Struct(fields) => fields.iter().map(|field| unknown_in(field)).sum(),
