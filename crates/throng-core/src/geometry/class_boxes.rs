@@ -37,6 +37,19 @@ impl BoundingBox {
             (*lo, *hi) = (lower(*lo, *at), higher(*hi, *at));
         }
     }
+
+    /// Includes a point, and returns whether the box has grown.
+    #[inline]
+    pub(crate) fn widen(&mut self, place: &[f32]) -> bool {
+        let mut has_grown = false;
+        let box_lanes = lanes_mut(&mut self.lo).iter_mut().zip(lanes_mut(&mut self.hi));
+        for ((lo, hi), at) in box_lanes.zip(lanes(place)) {
+            let wider = (lower(*lo, *at), higher(*hi, *at));
+            has_grown |= wider != (*lo, *hi);
+            (*lo, *hi) = wider;
+        }
+        has_grown
+    }
 }
 
 impl ClassBoxes {

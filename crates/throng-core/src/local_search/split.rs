@@ -86,7 +86,7 @@ impl Splitter {
         let now: f32 = classes.iter().map(|class| neighbourhood.classes[*class].cost).sum();
         let most = now - heat * (1.0 - draws.share()).ln();
         self.put_in_order(neighbourhood, classes, cell, draws);
-        self.measure(neighbourhood, most);
+        self.measure(neighbourhood, classes.len(), most);
         let best = match classes {
             [_, _] => self.best_cut(neighbourhood, classes, most),
             _ => self.best_cuts(neighbourhood, classes, most),
@@ -166,11 +166,14 @@ impl Splitter {
         self.order.extend(self.keys.iter().map(|key| *key as u16));
     }
 
-    /// Measures the parts before and after each cut. Those that cost more than `most` are impossible.
-    fn measure(&mut self, neighbourhood: &Neighbourhood<'_>, most: f32) {
+    /// Measures the parts before and after each cut. Those that cost more than `most` are impossible, and so are those after the
+    /// cuts between two classes whose other part is.
+    fn measure(&mut self, neighbourhood: &Neighbourhood<'_>, classes: usize, most: f32) {
         let Self { order, before, after, ranges, .. } = self;
-        parts(neighbourhood, order.iter(), most, ranges, before);
-        parts(neighbourhood, order.iter().rev(), most, ranges, after);
+        let end = order.len();
+        parts(neighbourhood, order.iter(), most, |_| true, ranges, before);
+        let is_wanted = |cells: usize| classes > 2 || before[end - cells].least < most;
+        parts(neighbourhood, order.iter().rev(), most, is_wanted, ranges, after);
         after.reverse();
     }
 
@@ -222,16 +225,18 @@ impl Splitter {
                 }
             }
             ranges.clear();
-            let mut rows = 0;
+            let (mut rows, mut loss) = (0, None);
             for second_cut in first_cut + 1..=end {
                 let cell = self.order[second_cut - 1];
-                ranges.include(neighbourhood.place(cell));
+                if ranges.widen(neighbourhood.place(cell)) {
+                    loss = None;
+                }
                 rows += neighbourhood.cells.rows[usize::from(cell)];
                 let after = self.after[second_cut];
                 if before.least + after.least >= least {
                     continue;
                 }
-                let middle = part(neighbourhood, rows, &ranges);
+                let middle = part(neighbourhood, rows, &ranges, &mut loss);
                 if before.least + middle.least >= least && middle.lacking == 0 {
                     break;
                 }
@@ -283,21 +288,24 @@ fn sort_key(key: f32, cell: u16) -> u64 {
     u64::from(ordered) << u16::BITS | u64::from(cell)
 }
 
-/// Returns the class of `rows` rows in a box; impossible if rows are missing and there is no lender.
+/// Returns the class of `rows` rows in a box; impossible if rows are missing and there is no lender. `loss` is that of the box, and
+/// is computed if it is not known.
 #[inline]
-fn part(neighbourhood: &Neighbourhood<'_>, rows: u32, ranges: &BoundingBox) -> Part {
+fn part(neighbourhood: &Neighbourhood<'_>, rows: u32, ranges: &BoundingBox, loss: &mut Option<f32>) -> Part {
     let lacking = neighbourhood.least_rows.saturating_sub(rows);
     if lacking > 0 && neighbourhood.is_without_lenders() {
         return Part { least: f32::INFINITY, rows, lacking };
     }
-    Part { least: (rows + lacking) as f32 * neighbourhood.axes.loss(&ranges.lo, &ranges.hi), rows, lacking }
+    let loss = *loss.get_or_insert_with(|| neighbourhood.axes.loss(&ranges.lo, &ranges.hi));
+    Part { least: (rows + lacking) as f32 * loss, rows, lacking }
 }
 
-/// Measures all prefixes, from the empty one on. A prefix that costs more than `most` ends the search for longer ones.
+/// Measures the prefixes of wanted lengths. A prefix that costs more than `most` ends the search for longer ones.
 fn parts<'a>(
     neighbourhood: &Neighbourhood<'_>,
     cells: impl ExactSizeIterator<Item = &'a u16>,
     most: f32,
+    is_wanted: impl Fn(usize) -> bool,
     ranges: &mut BoundingBox,
     found: &mut Vec<Part>,
 ) {
@@ -305,11 +313,16 @@ fn parts<'a>(
     found.resize(cells.len() + 1, Part::IMPOSSIBLE);
     found[0] = Part::EMPTY;
     ranges.clear();
-    let mut rows = 0;
-    for (cell, found) in cells.zip(&mut found[1..]) {
-        ranges.include(neighbourhood.place(*cell));
+    let (mut rows, mut loss) = (0, None);
+    for (length, (cell, found)) in (1..).zip(cells.zip(&mut found[1..])) {
+        if ranges.widen(neighbourhood.place(*cell)) {
+            loss = None;
+        }
         rows += neighbourhood.cells.rows[usize::from(*cell)];
-        *found = part(neighbourhood, rows, ranges);
+        if !is_wanted(length) {
+            continue;
+        }
+        *found = part(neighbourhood, rows, ranges, &mut loss);
         if found.least > most && found.lacking == 0 {
             break;
         }
