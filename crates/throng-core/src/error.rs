@@ -158,6 +158,13 @@ pub enum CoreError {
     Kernel(&'static str, #[source] ArrowError),
 }
 
+impl CoreError {
+    /// Whether this is a bug or a failure in a library, rather than a property of the input or its policy.
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::Kernel(..) | Self::Misplaced { .. } | Self::Beyond { .. })
+    }
+}
+
 fn suppressed_note(suppressed: u64) -> String {
     if suppressed == 0 { String::new() } else { format!(" left after {suppressed} with nulls were suppressed") }
 }

@@ -239,7 +239,7 @@ impl JobError {
         use throng_core::CoreError as Core;
         let kind = match error {
             Core::Infeasible(_) => Kind::Infeasible,
-            Core::Kernel(..) | Core::Misplaced { .. } => Kind::Internal,
+            error if error.is_internal() => Kind::Internal,
             _ => Kind::BadData,
         };
         Self { column: column_of(error).map(str::to_owned), ..Self::new(kind, error.to_string()) }
@@ -379,6 +379,17 @@ mod tests {
         assert_eq!(error(vec![too_few("diagnosis"), too_few("income")]).column(), None);
         let null = throng_core::CoreError::Null { column: "age".to_owned(), rows: 3 };
         assert_eq!(JobError::from(throng_datafusion::AnonymizeError::from(null)).column(), Some("age"));
+    }
+
+    #[test]
+    fn a_bug_of_the_core_is_not_bad_data() {
+        use throng_core::CoreError as Core;
+        let kind = |error: Core| JobError::from(throng_datafusion::AnonymizeError::from(error)).kind();
+        assert_eq!(kind(Core::Beyond { column: "age".to_owned(), classes: 1 }), Kind::Internal);
+        assert_eq!(kind(Core::Misplaced { groups: 1 }), Kind::Internal);
+        assert_eq!(kind(Core::Kernel("cast", ArrowError::DivideByZero)), Kind::Internal);
+        assert_eq!(kind(Core::Limit { column: "age".to_owned() }), Kind::BadData);
+        assert_eq!(kind(Core::Infeasible(Vec::new())), Kind::Infeasible);
     }
 
     #[test]
