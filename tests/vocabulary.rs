@@ -76,17 +76,35 @@ fn cites_by_letter(text: &str) -> bool {
         text.match_indices(word).any(|(at, _)| {
             let mut rest = text[at + word.len()..].chars();
             let letters = if word.ends_with('_') { 'a'..='e' } else { 'A'..='E' };
-            rest.next().is_some_and(|letter| letters.contains(&letter))
-                && rest.next().is_none_or(|after| !after.is_alphanumeric() && after != '_' && after != '\'')
+            let ends_word = |after: char| match word.ends_with('_') {
+                true => !after.is_alphanumeric(),
+                false => !after.is_alphanumeric() && after != '_' && after != '\'',
+            };
+            rest.next().is_some_and(|letter| letters.contains(&letter)) && rest.next().is_none_or(ends_word)
         })
     })
+}
+
+/// Returns the sources and documents that may cite a paper.
+fn citing_files() -> impl Iterator<Item = String> {
+    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
+    ["crates", "docs", "benches", "tests", "fuzz"].into_iter().flat_map(files_below).chain(documents)
+}
+
+#[test]
+fn a_letter_is_noticed_in_text_and_in_names() {
+    for text in [["see Paper", " B."].concat(), ["fn table_of_paper", "_d_is()"].concat(), ["paper", "_a"].concat()] {
+        assert!(cites_by_letter(&text), "{text}");
+    }
+    for text in ["Paper Trails", "paper_table_1", "Paper A's", "papers and", "paper_d1"] {
+        assert!(!cites_by_letter(text), "{text}");
+    }
 }
 
 #[test]
 fn papers_are_cited_by_their_keys() {
     let mut found = Vec::new();
-    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
-    for path in ["crates", "docs", "benches"].into_iter().flat_map(files_below).chain(documents) {
+    for path in citing_files() {
         let text = text_of(&path);
         found.extend(
             (1..).zip(text.lines()).filter(|(_, line)| cites_by_letter(line)).map(|(n, _)| format!("{path}:{n}")),
@@ -99,8 +117,7 @@ fn papers_are_cited_by_their_keys() {
 fn every_key_is_in_the_references() {
     let references = text_of("REFERENCES.md");
     let mut unknown = BTreeSet::new();
-    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
-    for path in ["crates", "docs", "benches"].into_iter().flat_map(files_below).chain(documents) {
+    for path in citing_files() {
         for part in text_of(&path).split('[').skip(1) {
             let end = part.find([',', ']']).unwrap_or(part.len());
             let key = &part[..end];

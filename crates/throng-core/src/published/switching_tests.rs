@@ -92,7 +92,7 @@ fn switched(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class
 }
 
 #[test]
-fn table_1_of_paper_d_gets_three_classes() {
+fn table_1_of_sun_2008_gets_three_classes() {
     let rows = patients();
     let classes = sound_classes(&Switching, &rows.table, &two_plus_two());
     // All weights together are 6, and each class needs 2 of them.
@@ -101,7 +101,7 @@ fn table_1_of_paper_d_gets_three_classes() {
 }
 
 #[test]
-fn table_5_of_paper_d_becomes_sensitive_by_two_switches() {
+fn table_5_of_sun_2008_becomes_sensitive_by_two_switches() {
     let (rows, privacy) = (patients(), two_plus_two());
     let table_5: [&[usize]; 3] = [&[0, 1, 2, 3], &[4, 5, 6, 7], &[8, 9, 10, 11]];
     let is_satisfied = |class: &Class| privacy.is_satisfied(&class.tally(&rows.table));

@@ -98,7 +98,7 @@ fn table_6() -> RecordBatch {
 }
 
 #[test]
-fn table_1_of_paper_d_hides_nobody() {
+fn table_1_of_sun_2008_hides_nobody() {
     let found = findings(p_plus(2, 2, 2.0), &[table_1()]);
     assert_eq!((found.classes, found.smallest_class, found.classes_below_k), (12, 1, 12));
     assert_eq!(found.diversity[0].disclosures, 12);
@@ -165,7 +165,7 @@ fn table_6_is_2_plus_2_sensitive_4_anonymous_and_no_more() {
 }
 
 #[test]
-fn the_weight_of_the_example_of_paper_d_is_2() {
+fn the_weight_of_the_example_of_sun_2008_is_2() {
     let example = batch(&[("Health Condition", texts(&["Cancer", "Phthisis", "Asthma", "Flu"]))]);
     let with = |alpha: f64| Promise { quasi: Vec::new(), ..p_plus(4, 4, alpha) };
     let found = findings(with(2.0), std::slice::from_ref(&example));
