@@ -212,7 +212,8 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<SweepResult, AnonymizeError> {
-        let evaluate = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| sweep::all(&trials, snapshot, heard);
+        let evaluate =
+            move |_: &Self, snapshot: Snapshot, progress: &dyn Progress| sweep::all(&trials, snapshot, progress);
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, evaluate).await
     }
 
