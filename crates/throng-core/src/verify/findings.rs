@@ -101,9 +101,6 @@ impl RequirementFindings {
     }
 }
 
-/// Model name of constraints in findings.
-pub const CONSTRAINED: &str = "constrained generalization";
-
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -36,9 +36,10 @@ use thiserror::Error;
 use twox_hash::XxHash3_128;
 
 use crate::list_texts::{list_field, list_parts};
+pub use crate::model::CONSTRAINED;
 
 use facts::{ClassFacts, ReadBatch, ReadColumn, SensitiveTally};
-pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
+pub use findings::{Amount, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::{LimitReader, is_text};
 use look_alikes::CountedText;
 pub use promise::{
