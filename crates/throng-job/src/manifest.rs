@@ -75,6 +75,22 @@ pub struct AppendedFile {
 }
 
 impl Manifest {
+    /// Creates the manifest of a release that was made by a run of this version and is no Delta table.
+    pub(crate) fn new(run_id: &str, policy_digest: &str, files: Vec<FileEntry>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            throng_version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run_id.to_owned(),
+            policy_digest: policy_digest.to_owned(),
+            input_digest: None,
+            input_version: None,
+            table_version: None,
+            files,
+            replaced_folders: BTreeSet::new(),
+            appended: None,
+        }
+    }
+
     /// Parses a manifest of this version. All listed files must lie directly in the release or in a folder of it, under visible
     /// names, so that a forged document can't refer to anything outside.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
