@@ -129,6 +129,16 @@ fn every_key_is_in_the_references() {
     assert!(unknown.is_empty(), "keys that REFERENCES.md does not have: {unknown:#?}");
 }
 
+#[test]
+fn the_glossary_is_in_alphabetical_order() {
+    let text = text_of("GLOSSARY.md");
+    let entries = text.lines().filter_map(|line| line.strip_prefix("**")?.split("**").next());
+    let words: Vec<String> = entries.map(|entry| entry.to_lowercase().replace(['-', '/'], " ")).collect();
+    assert!(words.len() > 50, "only {} entries were found", words.len());
+    let unsorted: Vec<_> = words.windows(2).filter(|pair| pair[0] > pair[1]).collect();
+    assert!(unsorted.is_empty(), "entries of GLOSSARY.md out of order: {unsorted:?}");
+}
+
 /// Whether a text in brackets has the form of a key: a name and a year.
 fn is_key(text: &str) -> bool {
     text.rsplit_once(' ').is_some_and(|(name, year)| {
