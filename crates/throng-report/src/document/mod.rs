@@ -429,7 +429,7 @@ pub struct ClusterFacts {
     pub partitions: usize,
     /// Number of groups: distinct combinations of quasi-identifiers and counted sensitive values.
     pub groups: u64,
-    /// Size of the outline, which every executor reads.
+    /// Size of the release plan, which every executor reads.
     pub outline_bytes: u64,
     /// Shuffled bytes in memory format, by the stage that received them.
     pub shuffle_bytes: BTreeMap<Cow<'static, str>, u64>,
