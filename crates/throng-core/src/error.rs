@@ -10,6 +10,7 @@ pub type Result<T, E = CoreError> = std::result::Result<T, E>;
 
 /// Error of the core.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum CoreError {
     /// A value is NaN or infinite where a finite number is required.
     #[error(

@@ -53,6 +53,7 @@ use totals::Totals;
 
 /// Errors that prevent verification.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum VerifyError {
     /// The release lacks a column of the promise.
     #[error("the release has no column `{0}`; name the columns as they are in the release")]

@@ -89,11 +89,6 @@ const ATTACKS: [NamedAttack; 15] = [
     ("metadata", metadata::attack),
 ];
 
-/// Returns the names of all attacks, in the order of the report.
-pub fn attack_names() -> impl Iterator<Item = &'static str> {
-    ATTACKS.iter().map(|(name, _)| *name).chain([oracle::NAME])
-}
-
 /// Runs all attacks whose input is available.
 pub fn attack(input: &AttackInput<'_>) -> AttackReport {
     let intruder = Intruder::new(input);

@@ -56,11 +56,6 @@ impl ReleasedTable {
         self.rows
     }
 
-    /// Returns the number of distinct labels that could not be parsed.
-    pub fn unread_labels(&self) -> u64 {
-        self.unread_labels
-    }
-
     pub(crate) fn classes(&self) -> usize {
         self.class_rows.len()
     }
