@@ -73,7 +73,7 @@ impl Anonymizer {
         Self { binding: Arc::new(binding), most_proposals: EMISSION_PROPOSALS, ..self.clone() }
     }
 
-    /// Returns the policy.
+    /// Returns the policy by which the operator releases.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }

@@ -39,7 +39,7 @@ pub struct DryRun {
 /// Estimated metrics of a release.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Number of leaves.
+    /// Number of leaves of the partition.
     pub leaves: u64,
     /// Mean NCP of the sampled leaves; `None` if all leaves are too large to be sampled.
     pub ncp: Option<f64>,

@@ -18,7 +18,7 @@ pub(crate) const MANIFEST: &str = "_throng/manifest.json";
 /// Content of `_throng/manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of this schema.
+    /// Version of the schema of the manifest.
     pub schema_version: u32,
     /// Version of Throng that wrote the release.
     pub throng_version: String,
@@ -51,7 +51,7 @@ pub struct Manifest {
 /// those of a guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendedInputs {
-    /// Number of appends.
+    /// Number of runs that have added rows to the release.
     pub appends: u64,
     /// Digest of the names and types of the released columns.
     pub columns: String,
@@ -130,7 +130,7 @@ impl Manifest {
 pub struct FileEntry {
     /// Path below the output location.
     pub path: String,
-    /// Number of rows.
+    /// Number of rows of the file.
     pub rows: u64,
     /// Size in bytes.
     pub bytes: u64,

@@ -34,7 +34,7 @@ impl ClusterControl for IgnoreProgress {
 /// The classes of a table, and the search effort spent.
 #[derive(Clone, Debug, Default)]
 pub struct FormedClasses {
-    /// The classes.
+    /// Classes that have each row of the table exactly once.
     pub classes: Vec<Class>,
     /// Least number of completed cycles over the regions that local search could change; zero if there were none.
     pub cycles: u32,

@@ -208,7 +208,7 @@ impl Privacy {
         self
     }
 
-    /// Returns the models.
+    /// Returns all models that a class must satisfy.
     pub fn models(&self) -> impl Iterator<Item = &dyn Model> {
         self.models.iter().map(AsRef::as_ref)
     }

@@ -14,7 +14,7 @@ use crate::table::Table;
 /// The classes of one part.
 #[derive(Debug)]
 pub struct FormedPart {
-    /// The classes.
+    /// Classes that have each row of the part exactly once.
     pub classes: Vec<Class>,
     /// Number of leaves of the part.
     pub leaves: u64,

@@ -281,7 +281,7 @@ impl Verifier {
         }
     }
 
-    /// Returns the findings.
+    /// Returns the findings over all batches that were added.
     pub fn finish(self) -> Findings {
         let totals = self.totals();
         self.findings(&totals)

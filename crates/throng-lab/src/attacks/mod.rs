@@ -50,9 +50,9 @@ pub const DEFAULT_TARGETS: usize = 4000;
 pub struct AttackInput<'a> {
     /// The lexicon that all tables share.
     pub lexicon: &'a Lexicon,
-    /// The original.
+    /// The table before it was anonymized, which decides whether a guess is right.
     pub original: &'a OriginalTable,
-    /// The release.
+    /// The table that was published, which is attacked.
     pub release: &'a ReleasedTable,
     /// Earlier releases of the same people.
     pub previous: &'a [ReleasedTable],

@@ -17,7 +17,7 @@ use crate::spec::ReleasedForm;
 /// A release, as its classes.
 #[derive(Debug)]
 pub struct ReleasedTable {
-    /// Number of rows.
+    /// Number of rows over all classes.
     pub(crate) rows: u64,
     /// The labels of each quasi-identifier.
     pub(crate) columns: Vec<LabelExtents>,
