@@ -76,17 +76,35 @@ fn cites_by_letter(text: &str) -> bool {
         text.match_indices(word).any(|(at, _)| {
             let mut rest = text[at + word.len()..].chars();
             let letters = if word.ends_with('_') { 'a'..='e' } else { 'A'..='E' };
-            rest.next().is_some_and(|letter| letters.contains(&letter))
-                && rest.next().is_none_or(|after| !after.is_alphanumeric() && after != '_' && after != '\'')
+            let ends_word = |after: char| match word.ends_with('_') {
+                true => !after.is_alphanumeric(),
+                false => !after.is_alphanumeric() && after != '_' && after != '\'',
+            };
+            rest.next().is_some_and(|letter| letters.contains(&letter)) && rest.next().is_none_or(ends_word)
         })
     })
+}
+
+/// Returns the sources and documents that may cite a paper.
+fn citing_files() -> impl Iterator<Item = String> {
+    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
+    ["crates", "docs", "benches", "tests", "fuzz"].into_iter().flat_map(files_below).chain(documents)
+}
+
+#[test]
+fn a_letter_is_noticed_in_text_and_in_names() {
+    for text in [["see Paper", " B."].concat(), ["fn table_of_paper", "_d_is()"].concat(), ["paper", "_a"].concat()] {
+        assert!(cites_by_letter(&text), "{text}");
+    }
+    for text in ["Paper Trails", "paper_table_1", "Paper A's", "papers and", "paper_d1"] {
+        assert!(!cites_by_letter(text), "{text}");
+    }
 }
 
 #[test]
 fn papers_are_cited_by_their_keys() {
     let mut found = Vec::new();
-    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
-    for path in ["crates", "docs", "benches"].into_iter().flat_map(files_below).chain(documents) {
+    for path in citing_files() {
         let text = text_of(&path);
         found.extend(
             (1..).zip(text.lines()).filter(|(_, line)| cites_by_letter(line)).map(|(n, _)| format!("{path}:{n}")),
@@ -99,8 +117,7 @@ fn papers_are_cited_by_their_keys() {
 fn every_key_is_in_the_references() {
     let references = text_of("REFERENCES.md");
     let mut unknown = BTreeSet::new();
-    let documents = files_below("").into_iter().filter(|path| !path.contains('/') && path.ends_with(".md"));
-    for path in ["crates", "docs", "benches"].into_iter().flat_map(files_below).chain(documents) {
+    for path in citing_files() {
         for part in text_of(&path).split('[').skip(1) {
             let end = part.find([',', ']']).unwrap_or(part.len());
             let key = &part[..end];
@@ -110,6 +127,16 @@ fn every_key_is_in_the_references() {
         }
     }
     assert!(unknown.is_empty(), "keys that REFERENCES.md does not have: {unknown:#?}");
+}
+
+#[test]
+fn the_glossary_is_in_alphabetical_order() {
+    let text = text_of("GLOSSARY.md");
+    let entries = text.lines().filter_map(|line| line.strip_prefix("**")?.split("**").next());
+    let words: Vec<String> = entries.map(|entry| entry.to_lowercase().replace(['-', '/'], " ")).collect();
+    assert!(words.len() > 50, "only {} entries were found", words.len());
+    let unsorted: Vec<_> = words.windows(2).filter(|pair| pair[0] > pair[1]).collect();
+    assert!(unsorted.is_empty(), "entries of GLOSSARY.md out of order: {unsorted:?}");
 }
 
 /// Whether a text in brackets has the form of a key: a name and a year.

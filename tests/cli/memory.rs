@@ -182,7 +182,7 @@ fn peak_memory_does_not_grow_with_rows_and_distinct_combinations() {
         let (peak, ended) =
             peak_of(&sandbox, &[&arguments[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
         assert_eq!(ended.code, Some(0), "{rows} rows: {ended:?}");
-        assert_contains(&ended.stderr, &["cut into parts"]);
+        assert_contains(&ended.stderr, &["divided into parts"]);
         assert!(peak <= GROWING_LIMIT + DEBUG_BYTES, "{rows} rows: {} MiB", peak >> 20);
         peak
     });
@@ -223,7 +223,7 @@ fn a_quasi_identifier_that_is_different_for_everybody_stays_within_the_limit() {
     let limit = format!("{}MiB", DIFFERENT_LIMIT >> 20);
     let (peak, ended) = peak_of(&sandbox, &[&arguments[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_contains(&ended.stderr, &["distinct values of a quasi-identifier spilled", "cut into parts"]);
+    assert_contains(&ended.stderr, &["distinct values of a quasi-identifier spilled", "divided into parts"]);
     assert!(peak <= DIFFERENT_LIMIT + DEBUG_BYTES, "{} MiB", peak >> 20);
     let released = || data_files(&sandbox.release()).iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>();
     let limited = released();

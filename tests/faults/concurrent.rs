@@ -76,24 +76,35 @@ impl Drop for End<'_> {
     }
 }
 
-/// All runs of a round begin before one of them commits, so exactly one can commit.
-fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round: u64) {
-    let proxy = Proxy::start(server.address(), Arc::new(Gate::new(JOBS, "manifest.json")));
-    let run = |release| Run { input: "input", output, release, overwrite: round > 0 };
-    let started: Vec<_> = (0..JOBS).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
+/// Starts `runs` runs on one output, which make the first and the second release in turn. All of them begin before one of them
+/// writes an object named `commit`, so exactly one can commit: returns it, and the others, each with its release.
+pub fn race(
+    server: &Server,
+    trial: &Trial,
+    (output, overwrite): (&str, bool),
+    (runs, commit): (usize, &'static str),
+) -> ((usize, Ended), Vec<(usize, Ended)>) {
+    let proxy = Proxy::start(server.address(), Arc::new(Gate::new(runs, commit)));
+    let run = |release| Run { input: "input", output, release, overwrite };
+    let started: Vec<_> = (0..runs).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
     let ended: Vec<(usize, Ended)> = started.into_iter().map(|(release, run)| (release, wait(run))).collect();
-    let (won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|(_, ended)| ended.code == Some(0));
-    assert_eq!(won.len(), 1, "round {round}: {won:#?} {lost:#?}");
+    let (mut won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|(_, ended)| ended.code == Some(0));
+    assert_eq!(won.len(), 1, "{won:#?} {lost:#?}");
+    (won.remove(0), lost)
+}
+
+fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round: u64) {
+    let (won, lost) = race(server, trial, (output, round > 0), (JOBS, "manifest.json"));
     for (_, ended) in &lost {
         let message = ended.refused(75);
         assert!(message.contains("another run published to") && message.contains("its release stands"), "{message}");
     }
     let objects = bucket.objects("release");
     let state = look(trial, &objects).unwrap();
-    assert_eq!((state.release, state.is_complete), (Some(won[0].0), true), "round {round}: {state:?}");
+    assert_eq!((state.release, state.is_complete), (Some(won.0), true), "round {round}: {state:?}");
     assert!(state.left.is_empty(), "round {round}: {:?}", state.left);
     let manifest: serde_json::Value = serde_json::from_slice(&objects["_throng/manifest.json"]).unwrap();
-    assert_eq!(manifest["run_id"], won[0].1.json()["run_id"]);
+    assert_eq!(manifest["run_id"], won.1.json()["run_id"]);
 }
 
 /// Reads by the manifest only.

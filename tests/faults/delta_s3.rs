@@ -5,11 +5,11 @@ use std::sync::Arc;
 use throng_testkit::s3::{FaultSchedule, Proxy};
 
 use crate::bucket::Bucket;
-use crate::concurrent::Gate;
+use crate::concurrent::race;
 use crate::delta_state::{latest, unlisted, versions};
 use crate::sandbox::Ended;
 use crate::setting::{number, say, seed, server};
-use crate::trial::{PATIENCE, Run, Trial, wait};
+use crate::trial::{PATIENCE, Run, Trial};
 
 const JOBS: usize = 4;
 
@@ -22,18 +22,13 @@ fn of_several_runs_on_one_table_one_makes_the_next_version() {
     let bucket = Bucket::new(server, "contested-table");
     let output = bucket.url("release");
     for round in 0..2 {
-        let proxy = Proxy::start(server.address(), Arc::new(Gate::new(JOBS, "_delta_log")));
-        let run = |release| Run { input: "input", output: &output, release, overwrite: round > 0 };
-        let started: Vec<_> = (0..JOBS).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
-        let ended: Vec<(usize, Ended)> = started.into_iter().map(|(release, run)| (release, wait(run))).collect();
-        let (won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|(_, ended)| ended.code == Some(0));
-        assert_eq!(won.len(), 1, "round {round}: {won:#?} {lost:#?}");
+        let (won, lost) = race(server, &trial, (&output, round > 0), (JOBS, "_delta_log"));
         for (_, ended) in &lost {
             let message = ended.refused(75);
             assert!(message.contains("another run published to"), "{message}");
         }
         let objects = bucket.objects("release");
-        assert_eq!((latest(&trial, &objects), versions(&objects)), (Some(won[0].0), round + 1));
+        assert_eq!((latest(&trial, &objects), versions(&objects)), (Some(won.0), round + 1));
         assert_eq!(unlisted(&objects), Vec::<String>::new());
         assert!(objects.keys().all(|name| !name.contains("staging")), "{:?}", objects.keys());
     }

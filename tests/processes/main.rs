@@ -15,6 +15,8 @@ mod process;
 #[allow(dead_code, reason = "the tests of SQL use all of it")]
 #[path = "../sql/people.rs"]
 mod people;
+#[path = "../sql/queries.rs"]
+mod queries;
 
 mod append;
 mod errors;

@@ -1,7 +1,5 @@
 //! SQL on a cluster: the same results as on one machine, and no part of a query below the anonymizer.
 
-use std::collections::BTreeMap;
-
 use arrow::json::WriterBuilder;
 use arrow::json::writer::{JsonArray, Writer};
 use serde_json::Value;
@@ -10,28 +8,13 @@ use throng_policy::Secret;
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
+use crate::queries::{PICKS, QUERIES, assert_picked};
 
 pub const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sql/policies/people.toml");
 
-/// Deterministic queries: those of tests/sql/barrier.rs, and some that a cluster splits into stages.
-const QUERIES: [&str; 21] = [
+/// Queries with one result of which a cluster divides some into stages, besides those of [`crate::queries`].
+const MORE_QUERIES: [&str; 5] = [
     "SELECT * FROM released",
-    "SELECT * FROM released WHERE hours > 30",
-    "SELECT * FROM released WHERE country = 'Europe' AND sex <> 'M'",
-    "SELECT * FROM released WHERE st['a'] = 3",
-    "SELECT st['b'], hours FROM released WHERE st['a'] = 3 OR st['b'] = 'x'",
-    "SELECT * FROM released WHERE diagnosis IS NULL",
-    "SELECT * FROM released WHERE false",
-    "SELECT * FROM released ORDER BY hours, st['a'], diagnosis LIMIT 7",
-    "SELECT hours FROM released ORDER BY hours DESC LIMIT 3 OFFSET 2",
-    "SELECT count(*) FROM released",
-    "SELECT diagnosis, count(*), avg(hours) FROM released WHERE hours < 40 GROUP BY diagnosis HAVING count(*) > 2",
-    "SELECT DISTINCT country, sex FROM released",
-    "SELECT land, hours FROM released JOIN regions ON country = region WHERE land = 'France'",
-    "SELECT count(*) FROM regions LEFT JOIN released ON country = region AND hours > 30",
-    "SELECT hours, row_number() OVER (PARTITION BY sex ORDER BY hours, st['a'], diagnosis) FROM released",
-    "SELECT * FROM released WHERE hours = (SELECT max(hours) FROM released)",
-    "SELECT hours FROM released WHERE hours > 45 UNION ALL SELECT hours FROM released WHERE hours < 12",
     "SELECT k_anonymity(age, zip, country, sex), p_sensitivity(diagnosis, age, zip, country, sex) FROM released",
     "SELECT count(*), sum(hours) FROM people WHERE sex = 'F'",
     concat!(
@@ -97,7 +80,7 @@ fn answers_are_those_of_one_machine() {
     let Some(server) = server() else { return };
     let bucket = Bucket::new(server, "answers");
     let cluster = Cluster::start(&bucket, 2);
-    for query in QUERIES {
+    for query in QUERIES.into_iter().chain(MORE_QUERIES) {
         let (there, here) = (asked(&cluster, &bucket, query), embedded(&bucket, query));
         assert_eq!(sorted(there), sorted(here), "{query}");
     }
@@ -113,24 +96,7 @@ fn chance_and_limits_pick_rows_of_the_release() {
     let bucket = Bucket::new(server, "barrier");
     let cluster = Cluster::start(&bucket, 2);
     let whole = embedded(&bucket, "SELECT * FROM released");
-    assert_eq!(whole.len(), 60);
-    for query in [
-        "SELECT * FROM released WHERE random() < 0.5",
-        "SELECT * FROM released WHERE random() < 0.5 AND hours > 15",
-        "SELECT * FROM released LIMIT 7",
-        "SELECT * FROM (SELECT * FROM released LIMIT 20) WHERE hours > 15",
-        "SELECT * FROM released ORDER BY random() LIMIT 9",
-    ] {
-        let picked = asked(&cluster, &bucket, query);
-        assert!(!picked.is_empty() && picked.len() < 60, "{query}: {picked:?}");
-        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in &whole {
-            *left.entry(row).or_default() += 1;
-        }
-        for row in &picked {
-            let rows =
-                left.get_mut(row.as_str()).unwrap_or_else(|| panic!("{query} shows a row that is not in the release"));
-            *rows = rows.checked_sub(1).unwrap_or_else(|| panic!("{query} shows a row twice"));
-        }
+    for query in PICKS {
+        assert_picked(query, &whole, &asked(&cluster, &bucket, query));
     }
 }

@@ -1,35 +1,13 @@
 //! No part of a query is evaluated below the anonymizer.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
 
 use crate::engine::rows;
 use crate::people::{POLICY, session, sixty};
+use crate::queries::{PICKS, QUERIES, assert_picked};
 use crate::spy::{Asked, Spy};
-
-/// Queries over `released`.
-const QUERIES: [&str; 18] = [
-    "SELECT * FROM released WHERE hours > 30",
-    "SELECT * FROM released WHERE country = 'Europe' AND sex <> 'M'",
-    "SELECT * FROM released WHERE st['a'] = 3",
-    "SELECT st['b'], hours FROM released WHERE st['a'] = 3 OR st['b'] = 'x'",
-    "SELECT * FROM released WHERE diagnosis IS NULL",
-    "SELECT * FROM released WHERE false",
-    "SELECT * FROM released ORDER BY hours, st['a'], diagnosis LIMIT 7",
-    "SELECT hours FROM released ORDER BY hours DESC LIMIT 3 OFFSET 2",
-    "SELECT count(*) FROM released",
-    "SELECT min(hours), max(hours) FROM released",
-    "SELECT diagnosis, count(*), avg(hours) FROM released WHERE hours < 40 GROUP BY diagnosis HAVING count(*) > 2",
-    "SELECT DISTINCT country, sex FROM released",
-    "SELECT land, hours FROM released JOIN regions ON country = region WHERE land = 'France'",
-    "SELECT count(*) FROM regions LEFT JOIN released ON country = region AND hours > 30",
-    "SELECT hours, row_number() OVER (PARTITION BY sex ORDER BY hours, st['a'], diagnosis) FROM released",
-    "SELECT * FROM (SELECT hours, rank() OVER (ORDER BY hours) AS place FROM released) WHERE place <= 3",
-    "SELECT * FROM released WHERE hours = (SELECT max(hours) FROM released)",
-    "SELECT hours FROM released WHERE hours > 45 UNION ALL SELECT hours FROM released WHERE hours < 12",
-];
 
 /// Columns that the policy lets the operator read.
 const READ: [&str; 7] = ["age", "zip", "country", "sex", "st", "diagnosis", "hours"];
@@ -88,28 +66,13 @@ async fn a_query_that_makes_the_release_does_not_shape_it() {
 /// The rows that `random()` or a limit selects vary, but must be rows of the release.
 #[tokio::test]
 async fn chance_and_limits_pick_rows_of_the_release() {
-    for query in [
-        "SELECT * FROM released WHERE random() < 0.5",
-        "SELECT * FROM released WHERE random() < 0.5 AND hours > 15",
-        "SELECT * FROM released LIMIT 7",
-        "SELECT * FROM (SELECT * FROM released LIMIT 20) WHERE hours > 15",
-        "SELECT * FROM released ORDER BY random() LIMIT 9",
-    ] {
+    for query in PICKS {
         let ctx = session();
         let spy = Arc::new(Spy::new(sixty()));
         ctx.register_table("spied", spy.clone()).unwrap();
         ctx.sql(&format!("CREATE VIEW released AS SELECT * FROM anonymize('spied', '{POLICY}')")).await.unwrap();
         let picked = ask(&ctx, query).await;
-        assert!(!picked.is_empty() && picked.len() < 60, "{query}");
-        let mut left: BTreeMap<Vec<String>, usize> = BTreeMap::new();
-        for row in ask(&ctx, "SELECT * FROM released").await {
-            *left.entry(row).or_default() += 1;
-        }
-        assert_eq!(left.values().sum::<usize>(), 60);
-        for row in picked {
-            let rows = left.get_mut(&row).unwrap_or_else(|| panic!("{query} shows a row that is not in the release"));
-            *rows = rows.checked_sub(1).unwrap_or_else(|| panic!("{query} shows a row twice"));
-        }
+        assert_picked(query, &ask(&ctx, "SELECT * FROM released").await, &picked);
         assert_unseen(&spy);
     }
 }

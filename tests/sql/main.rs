@@ -10,6 +10,7 @@ mod engine;
 mod examples;
 mod files;
 mod people;
+mod queries;
 mod releases;
 mod spy;
 mod streams;

@@ -151,7 +151,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Try out a grid of k, p and algorithms, and list the risk and the loss of each
     ///
-    /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
+    /// Reads the input once and publishes nothing. Every figure is that of recoded classes that were checked against their
     /// policy. A combination that can't be kept says why. `--utility` adds the errors of random counts.
     Sweep(SweepArgs),
     /// Prove how much any release under a policy loses at least, and how near to that its own release comes

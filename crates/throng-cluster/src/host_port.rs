@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct HostPort {
     /// Host name or address; an IPv6 address is in brackets.
     pub host: String,
-    /// The port.
+    /// TCP port, for example 50050.
     pub port: u16,
 }
 

@@ -143,8 +143,7 @@ fn failure(error: &DataFusionError, cluster: &str) -> JobError {
         return JobError::new(Kind::BadPolicy, why);
     }
     if GONE.iter().any(|words| text.contains(words)) || text.contains("FetchFailed") {
-        let why =
-            format!("the cluster at {cluster} does not answer, or lost what it was doing; look at it and try again");
+        let why = format!("the cluster at {cluster} is unreachable or lost the job; check its logs, then try again");
         return JobError::new(Kind::TemporaryIo, why);
     }
     let why =

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::cluster::{
-    Centroid, ClusterContext, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, OneClass, ProgressSink,
+    Centroid, ClusterContext, ClusterControl, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, OneClass,
 };
 use crate::error::Result;
 use crate::key::ReleaseKey;
@@ -198,9 +198,9 @@ impl Method {
         leaves: &[Leaf],
         table: &Table,
         privacy: &Privacy,
-        progress: &dyn ProgressSink,
+        control: &dyn ClusterControl,
     ) -> FormedClasses {
-        let mut formed = self.formed(leaves, table, privacy, progress);
+        let mut formed = self.formed(leaves, table, privacy, control);
         SharedCells::of(table, &formed.classes).redistribute(table, privacy, &mut formed.classes, self.key);
         formed
     }
@@ -212,10 +212,10 @@ impl Method {
         leaves: &[Leaf],
         table: &Table,
         privacy: &Privacy,
-        progress: &dyn ProgressSink,
+        control: &dyn ClusterControl,
     ) -> FormedClasses {
         let clustering = self.clustering();
-        let context = ClusterContext::new(self.cycles, progress).with_most_proposals(self.most_proposals);
+        let context = ClusterContext::new(self.cycles, control).with_most_proposals(self.most_proposals);
         let regions: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
         let formed = regions.par_iter().map(|leaves| clustering.cluster_region(leaves, table, privacy, &context));
         let formed: Vec<FormedClasses> = formed.collect();

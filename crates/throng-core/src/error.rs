@@ -8,15 +8,16 @@ use crate::feasibility::Shortfall;
 /// Result type of the core.
 pub type Result<T, E = CoreError> = std::result::Result<T, E>;
 
-/// Error of the core.
+/// Reason why the core can't make or measure a release.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum CoreError {
     /// A value is NaN or infinite where a finite number is required.
     #[error(
         "column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them"
     )]
     NotFinite {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
         /// `quasi-identifier` or `sensitive column`.
         role: &'static str,
@@ -29,7 +30,7 @@ pub enum CoreError {
          correct the input, or set `nulls` to \"value\" or \"suppress\""
     )]
     Null {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
         /// Number of such rows in the batch.
         rows: usize,
@@ -37,7 +38,7 @@ pub enum CoreError {
     /// A hierarchy does not fit its column.
     #[error("column `{column}`: {source}")]
     Hierarchy {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
         /// The reason.
         source: crate::hierarchy::BuildError,
@@ -48,7 +49,7 @@ pub enum CoreError {
          bands need a number without one"
     )]
     Limit {
-        /// The column.
+        /// Name of the constrained column.
         column: String,
     },
     /// The grid of a cover does not fit the type or the size of the values.
@@ -57,7 +58,7 @@ pub enum CoreError {
          width, or its type has none; change the width, or leave `cover` out"
     )]
     Cover {
-        /// The column.
+        /// Name of the covered column.
         column: String,
     },
     /// A sensitive column has values without a category.
@@ -66,7 +67,7 @@ pub enum CoreError {
          put each of them into one"
     )]
     Uncategorized {
-        /// The column.
+        /// Name of the sensitive column.
         column: String,
         /// Number of distinct values.
         count: usize,
@@ -87,7 +88,7 @@ pub enum CoreError {
         "sensitive column `{column}` has neither numbers nor dates, so that it has no bands and no range; leave them out"
     )]
     NoNumbers {
-        /// The column.
+        /// Name of the sensitive column.
         column: String,
     },
     /// A value cannot be formatted, such as a date out of range.
@@ -95,7 +96,7 @@ pub enum CoreError {
         "column `{column}` has values that can't be written as text, such as dates beyond the calendar; correct them"
     )]
     NoText {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
     },
     /// A value that a release can't hold.
@@ -104,17 +105,17 @@ pub enum CoreError {
          or a decimal with more digits than its type has; correct them, or make the column an `identifier` to drop it"
     )]
     OutOfRange {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
-        /// Its type.
+        /// Arrow type of the column.
         data_type: String,
     },
     /// A type that can't be a quasi-identifier or sensitive.
     #[error("column `{column}` is {data_type}, which can't be a {role}; drop it, or keep it as `insensitive`")]
     Type {
-        /// The column.
+        /// Name of the column in the input.
         column: String,
-        /// Its type.
+        /// Arrow type of the column.
         data_type: String,
         /// `quasi-identifier` or `sensitive column`.
         role: &'static str,
@@ -139,7 +140,7 @@ pub enum CoreError {
         "a clustering misplaced the rows of {groups} groups; nothing is released, please report this with the policy"
     )]
     Misplaced {
-        /// Number of groups.
+        /// Number of groups whose rows are missing or occur more than once.
         groups: usize,
     },
     /// Internal error: a clustering violated a constraint.
@@ -148,14 +149,21 @@ pub enum CoreError {
          with the policy"
     )]
     Beyond {
-        /// The column.
+        /// Name of the constrained column.
         column: String,
-        /// Number of classes.
+        /// Number of classes that are generalized beyond the limit.
         classes: usize,
     },
     /// An Arrow kernel failed: an internal error, or out of memory.
     #[error("an Arrow kernel failed ({0}); please report this with the policy and the schema")]
     Kernel(&'static str, #[source] ArrowError),
+}
+
+impl CoreError {
+    /// Whether this is a bug or a failure in a library, rather than a property of the input or its policy.
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::Kernel(..) | Self::Misplaced { .. } | Self::Beyond { .. })
+    }
 }
 
 fn suppressed_note(suppressed: u64) -> String {

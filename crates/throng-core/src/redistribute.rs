@@ -76,8 +76,9 @@ impl SharedCells {
     /// Returns the memory of [`SharedCells::redistribute`] in bytes: every row of a shared cell is in it while its component
     /// is drawn, and each thread draws one component at a time.
     pub fn size(&self) -> usize {
-        let rows =
-            |shared_portions: &[SharedPortion]| shared_portions.iter().map(|stake| stake.rows as usize).sum::<usize>();
+        let rows = |shared_portions: &[SharedPortion]| {
+            shared_portions.iter().map(|portion| portion.rows as usize).sum::<usize>()
+        };
         let mut rows: Vec<usize> = self.components().map(rows).collect();
         rows.sort_unstable_by(|a, b| b.cmp(a));
         let at_a_time: usize = rows.iter().take(rayon::current_num_threads()).sum();
@@ -110,7 +111,7 @@ pub(crate) fn merge_sharing(table: &Table, classes: Vec<Class>) -> Vec<Class> {
         return classes;
     }
     let mut component_of: Vec<u32> = (0..classes.len() as u32).collect();
-    shared_portions.iter().for_each(|stake| component_of[stake.class as usize] = stake.component);
+    shared_portions.iter().for_each(|portion| component_of[portion.class as usize] = portion.component);
     let mut numbered: Vec<(u32, Class)> = component_of.into_iter().zip(classes).collect();
     numbered.sort_by_key(|(component, _)| *component);
     let merged = numbered.chunk_by(|a, b| a.0 == b.0).map(|parts| match parts {
@@ -125,24 +126,24 @@ fn shared_portions(table: &Table, classes: &[Class]) -> Vec<SharedPortion> {
     let cell_of = table.cells_of_groups();
     let of_class = |(class, number): (&Class, u32)| {
         let runs = class.portions.chunk_by(|a, b| cell_of[a.group as usize] == cell_of[b.group as usize]);
-        let stake = |run: &[Portion]| {
+        let portion = |run: &[Portion]| {
             let (cell, rows) = (cell_of[run[0].group as usize], run.iter().map(|portion| portion.rows).sum());
             let is_shared = u64::from(rows) < table.cell_rows(cell);
             is_shared.then_some(SharedPortion { component: number, cell, class: number, rows })
         };
-        runs.filter_map(stake).collect::<Vec<_>>()
+        runs.filter_map(portion).collect::<Vec<_>>()
     };
     let mut shared_portions: Vec<SharedPortion> =
         classes.par_iter().zip(0..classes.len() as u32).flat_map_iter(of_class).collect();
-    shared_portions.par_sort_unstable_by_key(|stake| (stake.cell, stake.class));
+    shared_portions.par_sort_unstable_by_key(|portion| (portion.cell, portion.class));
     let mut parents: Vec<u32> = (0..classes.len() as u32).collect();
     for of_cell in shared_portions.chunk_by(|a, b| a.cell == b.cell) {
-        for stake in &of_cell[1..] {
-            let (a, b) = (root(&mut parents, of_cell[0].class), root(&mut parents, stake.class));
+        for portion in &of_cell[1..] {
+            let (a, b) = (root(&mut parents, of_cell[0].class), root(&mut parents, portion.class));
             parents[a.max(b) as usize] = a.min(b);
         }
     }
-    shared_portions.iter_mut().for_each(|stake| stake.component = root(&mut parents, stake.class));
+    shared_portions.iter_mut().for_each(|portion| portion.component = root(&mut parents, portion.class));
     shared_portions.par_sort_unstable();
     shared_portions
 }
@@ -192,7 +193,7 @@ struct SharingClass {
 
 impl<'a> Component<'a> {
     fn new(table: &'a Table, privacy: &'a Privacy, classes: &[Class], shared_portions: &[SharedPortion]) -> Self {
-        let mut numbers: Vec<u32> = shared_portions.iter().map(|stake| stake.class).collect();
+        let mut numbers: Vec<u32> = shared_portions.iter().map(|portion| portion.class).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let index = |class: u32| numbers.partition_point(|number| *number < class);
@@ -206,8 +207,8 @@ impl<'a> Component<'a> {
         for of_cell in shared_portions.chunk_by(|a, b| a.cell == b.cell) {
             let groups = table.groups(of_cell[0].cell);
             let mut shared = SharedCell { cell: of_cell[0].cell, rows: Vec::new(), segments: Vec::new() };
-            for stake in of_cell {
-                let (class, start) = (index(stake.class), shared.rows.len());
+            for portion in of_cell {
+                let (class, start) = (index(portion.class), shared.rows.len());
                 sharing[class].own.retain(|portion| {
                     let is_shared = groups.contains(&portion.group);
                     if is_shared {

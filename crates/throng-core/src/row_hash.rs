@@ -41,7 +41,7 @@ struct ColumnHasher {
     key: HashLanes,
     /// Odd multipliers of the lanes of a row.
     factors: HashLanes,
-    /// Hash of null.
+    /// Hash that stands for null in this column.
     null: HashLanes,
 }
 

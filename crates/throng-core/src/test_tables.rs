@@ -1,16 +1,22 @@
 //! Small tables for the tests of this crate.
 
+#[path = "../../throng-testkit/src/partitions.rs"]
+mod partitions;
 #[path = "../../throng-testkit/src/skip.rs"]
 pub(crate) mod skip;
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
+
+pub(crate) use partitions::set_partitions;
 
 use crate::cluster::{Class, Portion};
 use crate::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
 use crate::hierarchy::{HierarchySpec, Tree};
+use crate::model::{FrequencyRequirement, GroundDistance};
 use crate::recode::Recoding;
 use crate::survey::{SUPPRESSED, Survey, SurveySpec};
 use crate::table::Table;
@@ -145,24 +151,50 @@ pub(crate) fn paper_figure_1() -> Vec<ArrayRef> {
     vec![ints(&[1, 1, 2, 2]), texts(&["a", "b", "a", "b"]), texts(&["alpha", "beta", "beta", "alpha"])]
 }
 
-/// Every partition of `0..n` into blocks.
-pub(crate) fn set_partitions(n: usize) -> Vec<Vec<Vec<usize>>> {
-    let mut partitions = vec![Vec::new()];
-    for item in 0..n {
-        let mut longer = Vec::new();
-        for partition in partitions {
-            for block in 0..=partition.len() {
-                let mut next: Vec<Vec<usize>> = partition.clone();
-                match next.get_mut(block) {
-                    Some(known) => known.push(item),
-                    None => next.push(vec![item]),
-                }
-                longer.push(next);
-            }
-        }
-        partitions = longer;
-    }
-    partitions
+/// [Sun 2008, Table 1]: ages.
+pub(crate) const SUN_AGES: [i64; 12] = [27, 28, 26, 25, 41, 48, 45, 42, 33, 37, 36, 35];
+/// [Sun 2008, Table 1]: countries.
+pub(crate) const SUN_COUNTRIES: [&str; 12] =
+    ["USA", "Canada", "USA", "Canada", "China", "Japan", "India", "India", "USA", "Canada", "Canada", "USA"];
+/// [Sun 2008, Table 1]: ZIP codes.
+pub(crate) const SUN_ZIPS: [&str; 12] =
+    ["14248", "14207", "14246", "14249", "13053", "13074", "13064", "13062", "14242", "14204", "14205", "14248"];
+/// [Sun 2008, Table 1]: health conditions.
+pub(crate) const SUN_CONDITIONS: [&str; 12] = [
+    "HIV",
+    "HIV",
+    "Cancer",
+    "Cancer",
+    "Hepatitis",
+    "Phthisis",
+    "Asthma",
+    "Heart Disease",
+    "Flu",
+    "Flu",
+    "Flu",
+    "Indigestion",
+];
+/// [Sun 2008, Table 4]: categories of health conditions, the most sensitive first.
+pub(crate) const SUN_CATEGORIES: [(&str, [&str; 2]); 4] = [
+    ("One", ["HIV", "Cancer"]),
+    ("Two", ["Phthisis", "Hepatitis"]),
+    ("Three", ["Heart Disease", "Asthma"]),
+    ("Four", ["Flu", "Indigestion"]),
+];
+
+/// Requirements of every kind on the frequencies of a column; `range` has the ranges of values that are required.
+pub(crate) fn frequency_requirement(range: std::ops::Range<f64>) -> impl Strategy<Value = FrequencyRequirement> {
+    let closeness = |distance| move |t| FrequencyRequirement::Closeness { t, distance };
+    prop_oneof![
+        (0.25_f64..0.9).prop_map(FrequencyRequirement::MaxShare),
+        (1.2_f64..4.0).prop_map(|l| FrequencyRequirement::EntropyDiversity { l }),
+        (0.5_f64..4.0, 1_u32..4).prop_map(|(c, l)| FrequencyRequirement::RecursiveDiversity { c, l }),
+        (0.05_f64..0.6).prop_map(closeness(GroundDistance::Equal)),
+        (0.02_f64..0.4).prop_map(closeness(GroundDistance::Ordered)),
+        (0.02_f64..0.5).prop_map(closeness(GroundDistance::Hierarchical)),
+        (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
+        range.prop_map(FrequencyRequirement::ValueRange),
+    ]
 }
 
 /// Returns the released value of a class in the first released column of a quasi-identifier.

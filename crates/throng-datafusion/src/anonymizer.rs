@@ -73,7 +73,7 @@ impl Anonymizer {
         Self { binding: Arc::new(binding), most_proposals: EMISSION_PROPOSALS, ..self.clone() }
     }
 
-    /// Returns the policy.
+    /// Returns the policy by which the operator releases.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
@@ -212,7 +212,8 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<SweepResult, AnonymizeError> {
-        let evaluate = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| sweep::all(&trials, snapshot, heard);
+        let evaluate =
+            move |_: &Self, snapshot: Snapshot, progress: &dyn Progress| sweep::all(&trials, snapshot, progress);
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, evaluate).await
     }
 

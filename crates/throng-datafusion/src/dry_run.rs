@@ -1,6 +1,6 @@
 //! Dry run: which privacy models an input can satisfy, and the estimated cost and loss of its release.
 
-use throng_core::cluster::ProgressSink;
+use throng_core::cluster::ClusterControl;
 use throng_core::feasibility::{Feasibility, FeasibilityCounts};
 use throng_core::metrics::estimated_ncp;
 use throng_core::out_of_core::{PartTable, TableParts, TableSurvey, Workspace, check_feasibility};
@@ -39,7 +39,7 @@ pub struct DryRun {
 /// Estimated metrics of a release.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Number of leaves.
+    /// Number of leaves of the partition.
     pub leaves: u64,
     /// Mean NCP of the sampled leaves; `None` if all leaves are too large to be sampled.
     pub ncp: Option<f64>,
@@ -99,7 +99,7 @@ impl DryRun {
 /// Stops clustering when the query is cancelled.
 struct StopOnCancel<'a>(&'a dyn Workspace);
 
-impl ProgressSink for StopOnCancel<'_> {
+impl ClusterControl for StopOnCancel<'_> {
     fn leaf_done(&self, _cells: usize) -> bool {
         self.0.may_continue()
     }

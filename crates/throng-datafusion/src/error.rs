@@ -47,7 +47,7 @@ pub enum AnonymizeError {
     #[error("rows could not be spilled to disk; check the space in the temporary folder (`TMPDIR`), then try again")]
     Spill(#[source] DataFusionError),
     /// The memory pool of the session is exhausted.
-    #[error("the memory limit does not leave enough room for {part}; raise the memory limit (`--memory-limit`)")]
+    #[error("the memory pool does not leave enough room for {part}; raise its limit")]
     Memory {
         /// The part of the work that did not fit.
         part: &'static str,

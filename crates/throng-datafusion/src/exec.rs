@@ -30,14 +30,14 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 /// ```text
 ///               input (any number of partitions, read once, in parallel)
 ///                 │
-///   ┌─────────────▼─────────────┐
-///   │ survey      cells, kept rows
-///   │ partition   leaves          │
-///   │ cluster     classes         │  made once, shared by all plans over one table
-///   │ recode      labels, order   │
-///   │ verify      all rows, once  │
-///   │ examine     by the host, if the policy limits what attacks gain, or how people hide
-///   └─────────────┬─────────────┘
+///   ┌─────────────▼────────────────┐
+///   │ survey      cells, kept rows │
+///   │ partition   leaves           │
+///   │ cluster     classes          │  made once, shared by all plans over one table
+///   │ recode      labels, order    │
+///   │ verify      all rows, once   │
+///   │ examine     by the host      │  if the policy limits what attacks gain, or how people hide
+///   └─────────────┬────────────────┘
 ///                 │ release
 ///                 ▼
 ///        one stream in canonical order
@@ -66,7 +66,7 @@ pub struct AnonymizeExec {
     anonymizer: Arc<Anonymizer>,
     input: Arc<dyn ExecutionPlan>,
     release: SharedRelease,
-    watch: ExecOptions,
+    options: ExecOptions,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -89,7 +89,7 @@ impl AnonymizeExec {
         anonymizer: Arc<Anonymizer>,
         input: Arc<dyn ExecutionPlan>,
         release: SharedRelease,
-        watch: ExecOptions,
+        options: ExecOptions,
     ) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(anonymizer.schema())),
@@ -98,11 +98,11 @@ impl AnonymizeExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { anonymizer, input, release, watch, properties: Arc::new(properties), metrics }
+        Self { anonymizer, input, release, options, properties: Arc::new(properties), metrics }
     }
 
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::sharing(Arc::clone(&self.anonymizer), input, Arc::clone(&self.release), self.watch.clone())
+        Self::sharing(Arc::clone(&self.anonymizer), input, Arc::clone(&self.release), self.options.clone())
     }
 
     /// Returns the bound policy.
@@ -120,14 +120,14 @@ impl AnonymizeExec {
         &self,
         context: Arc<TaskContext>,
     ) -> impl Future<Output = std::result::Result<Arc<Release>, crate::AnonymizeError>> + Send + use<> {
-        let timed = Arc::new(TimedProgress::new(&self.metrics, self.watch.progress.clone()));
+        let timed = Arc::new(TimedProgress::new(&self.metrics, self.options.progress.clone()));
         let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
         let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
-        let has_external_verification = self.watch.has_external_verification;
+        let has_external_verification = self.options.has_external_verification;
         // The caller that verifies the release examines it too.
         let is_limited = !has_external_verification && anonymizer.policy().limits_finished_release();
         let examiner = context.session_config().get_extension::<ReleaseExaminer>();
-        let examiner = self.watch.table.clone().zip(examiner).filter(|_| is_limited);
+        let examiner = self.options.table.clone().zip(examiner).filter(|_| is_limited);
         let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
         async move {
             let make = || async {

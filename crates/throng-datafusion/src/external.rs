@@ -12,7 +12,7 @@ use crate::AnonymizedTable;
 use crate::policy_text::release_policy_of;
 
 /// Default value of the option `format`.
-pub const DEFAULT_EXTERNAL_FORMAT: &str = "parquet";
+const DEFAULT_EXTERNAL_FORMAT: &str = "parquet";
 /// Supported file formats.
 const FORMATS: [&str; 3] = ["parquet", "csv", "arrow"];
 /// Prefix that DataFusion adds to option names without a dot.

@@ -252,13 +252,13 @@ async fn a_release_in_parts_depends_on_the_data_alone_and_keeps_the_promise() {
 }
 
 #[tokio::test]
-async fn too_little_memory_is_an_error_that_names_the_setting() {
+async fn too_little_memory_is_an_error_that_names_the_pool() {
     let rows = people(100_000);
     for kibibytes in [1, 64, 512, 2048, 4096] {
         let context = context(2, 1000, limited(kibibytes << 10));
         let table = table(&rows, 2, 1000);
         if let Err(error) = release(&table, &context).await {
-            assert!(error.contains("memory limit"), "{error}");
+            assert!(error.contains("memory pool"), "{error}");
         }
         drop(table);
         assert_eq!(context.runtime_env().memory_pool.reserved(), 0);

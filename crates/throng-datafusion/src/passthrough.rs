@@ -24,7 +24,7 @@ pub(crate) struct PassthroughColumn {
 }
 
 /// Returns the names of the released pass-through columns, in release order.
-pub fn passthrough_names(binding: &Binding) -> Vec<String> {
+pub(crate) fn passthrough_names(binding: &Binding) -> Vec<String> {
     passthrough_columns(binding).into_iter().map(|kept| kept.name).filter(|name| name != UNIT_COLUMN).collect()
 }
 

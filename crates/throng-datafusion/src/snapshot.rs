@@ -61,9 +61,9 @@ pub(crate) struct StreamRows {
 /// A chunk of buffered rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowChunk {
-    /// Number of batches.
+    /// Number of batches whose group ids belong to the chunk.
     pub(crate) batches: usize,
-    /// Number of groups.
+    /// Number of groups; ids of the chunk are below it.
     pub(crate) groups: usize,
 }
 

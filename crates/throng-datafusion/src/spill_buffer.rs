@@ -23,7 +23,7 @@ type Spilling = Box<dyn FnMut(Option<&RecordBatch>) -> DataFusionResult<Option<A
 /// A buffer of batches that spills.
 pub(crate) struct SpillBuffer {
     spill: SpillManager,
-    allowance: SharedQuota,
+    quota: SharedQuota,
     reservation: MemoryReservation,
     held: Vec<RecordBatch>,
     file: Option<Spilling>,
@@ -31,27 +31,27 @@ pub(crate) struct SpillBuffer {
 }
 
 impl SpillBuffer {
-    pub(crate) fn new(workspace: &Resources, schema: SchemaRef, allowance: &SharedQuota, name: &'static str) -> Self {
+    pub(crate) fn new(workspace: &Resources, schema: SchemaRef, quota: &SharedQuota, name: &'static str) -> Self {
         let spill = workspace.spill_manager(schema);
-        let reservation = match allowance.most() {
+        let reservation = match quota.most() {
             // No batch is ever buffered in memory.
             0 => workspace.reservation(name),
             _ => workspace.spillable_reservation(name),
         };
-        let allowance = allowance.clone();
-        Self { spill, allowance, reservation, held: Vec::new(), file: None, name }
+        let quota = quota.clone();
+        Self { spill, quota, reservation, held: Vec::new(), file: None, name }
     }
 
     /// Appends a batch. If no memory can be reserved for it, all batches are spilled.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), AnonymizeError> {
         let size = get_record_batch_memory_size(&batch);
         if self.file.is_none() {
-            if self.allowance.take(size) {
+            if self.quota.take(size) {
                 if self.reservation.try_grow(size).is_ok() {
                     self.held.push(batch);
                     return Ok(());
                 }
-                self.allowance.give_back(size);
+                self.quota.give_back(size);
             }
             self.spill()?;
         }
@@ -74,7 +74,7 @@ impl SpillBuffer {
         for batch in std::mem::take(&mut self.held) {
             file(Some(&batch)).map_err(AnonymizeError::Spill)?;
         }
-        self.allowance.give_back(self.reservation.free());
+        self.quota.give_back(self.reservation.free());
         self.file = Some(file);
         Ok(())
     }
@@ -95,14 +95,14 @@ impl SpillBuffer {
             None => None,
         };
         let (held, reservation) = (std::mem::take(&mut self.held), self.reservation.take());
-        Ok(BufferedBatches { spill: self.spill.clone(), allowance: self.allowance.clone(), held, file, reservation })
+        Ok(BufferedBatches { spill: self.spill.clone(), quota: self.quota.clone(), held, file, reservation })
     }
 }
 
 /// Finished batches, in the order in which they were pushed.
 pub(crate) struct BufferedBatches {
     spill: SpillManager,
-    allowance: SharedQuota,
+    quota: SharedQuota,
     held: Vec<RecordBatch>,
     file: Option<Arc<dyn SpillFile>>,
     reservation: MemoryReservation,
@@ -110,13 +110,16 @@ pub(crate) struct BufferedBatches {
 
 impl std::fmt::Debug for BufferedBatches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoredBatches").field("held", &self.held.len()).field("spilled", &self.file.is_some()).finish()
+        f.debug_struct("BufferedBatches")
+            .field("held", &self.held.len())
+            .field("spilled", &self.file.is_some())
+            .finish()
     }
 }
 
 impl Drop for BufferedBatches {
     fn drop(&mut self) {
-        self.allowance.give_back(self.reservation.size());
+        self.quota.give_back(self.reservation.size());
     }
 }
 

@@ -31,7 +31,7 @@ pub struct SweepResult {
 pub struct Candidate {
     /// Utility metrics.
     pub utility: Utility,
-    /// Sizes of the classes.
+    /// Number of classes by size.
     pub sizes: ClassSizes,
     /// Number of rows that would be suppressed.
     pub suppressed: u64,

@@ -47,19 +47,19 @@ pub struct AnonymizedTable {
     input: Arc<dyn TableProvider>,
     anonymizer: Arc<Anonymizer>,
     release: SharedRelease,
-    watch: ExecOptions,
+    options: ExecOptions,
 }
 
 impl AnonymizedTable {
     /// Binds a policy to a table. Input and output locations of the policy are ignored.
     pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, AnonymizeError> {
         let anonymizer = Arc::new(Anonymizer::new(policy, input.schema())?);
-        Ok(Self { input, anonymizer, release: SharedRelease::default(), watch: ExecOptions::default() })
+        Ok(Self { input, anonymizer, release: SharedRelease::default(), options: ExecOptions::default() })
     }
 
     /// Reports progress to `progress`.
     pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
-        Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
+        Self { options: ExecOptions { progress: Some(progress), ..self.options }, ..self }
     }
 
     /// Sets the approximate number of input rows; see [`Anonymizer::with_expected_rows`].
@@ -80,7 +80,7 @@ impl AnonymizedTable {
     /// row is emitted, and a policy with such a limit is refused, unless the session has a
     /// [`ReleaseExaminer`](crate::ReleaseExaminer).
     pub fn with_external_verification(self) -> Self {
-        Self { watch: ExecOptions { has_external_verification: true, ..self.watch }, ..self }
+        Self { options: ExecOptions { has_external_verification: true, ..self.options }, ..self }
     }
 
     /// Returns the input table.
@@ -102,8 +102,8 @@ impl AnonymizedTable {
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
         let input = plan_input(state, &self.input, self.anonymizer.columns_read()).await?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
-        let watch = ExecOptions { table: Some(Arc::clone(&self.input)), ..self.watch.clone() };
-        Ok(AnonymizeExec::sharing(anonymizer, input, release, watch))
+        let options = ExecOptions { table: Some(Arc::clone(&self.input)), ..self.options.clone() };
+        Ok(AnonymizeExec::sharing(anonymizer, input, release, options))
     }
 }
 

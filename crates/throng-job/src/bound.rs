@@ -15,7 +15,7 @@ use crate::sweep::evaluate;
 pub struct BoundedLoss {
     /// Number of rows that are not suppressed.
     pub rows: u64,
-    /// The bound.
+    /// Loss that no release under the policy falls below.
     pub bound: LowerBound,
     /// The bounded measure of the release.
     pub loss: f64,

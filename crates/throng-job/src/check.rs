@@ -53,7 +53,7 @@ pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, Job
 /// Description of a run that has not started.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Result of the check.
+    /// What `throng check` finds about the policy and its input.
     pub checked: Checked,
     /// DataFusion's plan as text.
     pub plan: String,

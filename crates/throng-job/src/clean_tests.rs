@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
@@ -8,7 +7,7 @@ use object_store::path::Path;
 use url::Url;
 
 use super::*;
-use crate::manifest::{FileEntry, SCHEMA_VERSION};
+use crate::manifest::FileEntry;
 
 const RUN: &str = "11111111111111111111111111111111";
 const DEAD: &str = "dddddddddddddddddddddddddddddddd";
@@ -20,18 +19,7 @@ async fn output() -> StorePath {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let output = StorePath { store, root: Url::parse("memory:///").unwrap(), path: Path::from("out") };
     let file = FileEntry { path: format!("part-{RUN}-00000.parquet"), rows: 1, bytes: 4, sha256: String::new() };
-    let manifest = Manifest {
-        schema_version: SCHEMA_VERSION,
-        throng_version: "0".to_owned(),
-        run_id: RUN.to_owned(),
-        policy_digest: "p".to_owned(),
-        input_digest: None,
-        input_version: None,
-        table_version: None,
-        replaced_folders: BTreeSet::new(),
-        appended: None,
-        files: vec![file],
-    };
+    let manifest = Manifest::new(RUN, "p", vec![file]);
     output.store.put(&output.child(MANIFEST).path, serde_json::to_vec(&manifest).unwrap().into()).await.unwrap();
     for name in OURS.iter().chain(&LEFTOVERS).chain(&OTHERS) {
         output.store.put(&output.child(&filled(name)).path, "data".into()).await.unwrap();

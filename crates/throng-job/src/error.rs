@@ -239,7 +239,7 @@ impl JobError {
         use throng_core::CoreError as Core;
         let kind = match error {
             Core::Infeasible(_) => Kind::Infeasible,
-            Core::Kernel(..) | Core::Misplaced { .. } => Kind::Internal,
+            error if error.is_internal() => Kind::Internal,
             _ => Kind::BadData,
         };
         Self { column: column_of(error).map(str::to_owned), ..Self::new(kind, error.to_string()) }
@@ -299,13 +299,20 @@ fn column_of(error: &throng_core::CoreError) -> Option<&str> {
         | Core::Null { column, .. }
         | Core::Hierarchy { column, .. }
         | Core::Limit { column }
+        | Core::Cover { column }
+        | Core::NoNumbers { column }
         | Core::Uncategorized { column, .. }
         | Core::NoText { column }
         | Core::OutOfRange { column, .. }
         | Core::Type { column, .. }
         | Core::Beyond { column, .. } => Some(column),
         Core::Infeasible(shortfalls) => match shortfalls.as_slice() {
-            [Shortfall::Distinct { column, .. } | Shortfall::Weight { column }] => Some(column),
+            [
+                Shortfall::Distinct { column, .. }
+                | Shortfall::Weight { column }
+                | Shortfall::Carriers { column, .. }
+                | Shortfall::Frequency { column, .. },
+            ] => Some(column),
             _ => None,
         },
         _ => None,
@@ -379,6 +386,29 @@ mod tests {
         assert_eq!(error(vec![too_few("diagnosis"), too_few("income")]).column(), None);
         let null = throng_core::CoreError::Null { column: "age".to_owned(), rows: 3 };
         assert_eq!(JobError::from(throng_datafusion::AnonymizeError::from(null)).column(), Some("age"));
+        let column = || "codes".to_owned();
+        let carriers = Shortfall::Carriers { column: column(), carried: 1, p: 2 };
+        let frequency = Shortfall::Frequency { column: column(), model: "t-closeness" };
+        for shortfall in [carriers, frequency, Shortfall::Weight { column: column() }] {
+            assert_eq!(error(vec![shortfall]).column(), Some("codes"));
+        }
+        assert_eq!(error(vec![Shortfall::Rows { rows: 1, k: 2 }]).column(), None);
+        let cover = throng_core::CoreError::Cover { column: column() };
+        let no_numbers = throng_core::CoreError::NoNumbers { column: column() };
+        for error in [cover, no_numbers] {
+            assert_eq!(JobError::from(error).column(), Some("codes"));
+        }
+    }
+
+    #[test]
+    fn a_bug_of_the_core_is_not_bad_data() {
+        use throng_core::CoreError as Core;
+        let kind = |error: Core| JobError::from(throng_datafusion::AnonymizeError::from(error)).kind();
+        assert_eq!(kind(Core::Beyond { column: "age".to_owned(), classes: 1 }), Kind::Internal);
+        assert_eq!(kind(Core::Misplaced { groups: 1 }), Kind::Internal);
+        assert_eq!(kind(Core::Kernel("cast", ArrowError::DivideByZero)), Kind::Internal);
+        assert_eq!(kind(Core::Limit { column: "age".to_owned() }), Kind::BadData);
+        assert_eq!(kind(Core::Infeasible(Vec::new())), Kind::Infeasible);
     }
 
     #[test]

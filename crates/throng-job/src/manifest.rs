@@ -18,7 +18,7 @@ pub(crate) const MANIFEST: &str = "_throng/manifest.json";
 /// Content of `_throng/manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of this schema.
+    /// Version of the schema of the manifest.
     pub schema_version: u32,
     /// Version of Throng that wrote the release.
     pub throng_version: String,
@@ -51,7 +51,7 @@ pub struct Manifest {
 /// those of a guess.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendedInputs {
-    /// Number of appends.
+    /// Number of runs that have added rows to the release.
     pub appends: u64,
     /// Digest of the names and types of the released columns.
     pub columns: String,
@@ -75,6 +75,22 @@ pub struct AppendedFile {
 }
 
 impl Manifest {
+    /// Creates the manifest of a release that was made by a run of this version and is no Delta table.
+    pub(crate) fn new(run_id: &str, policy_digest: &str, files: Vec<FileEntry>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            throng_version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run_id.to_owned(),
+            policy_digest: policy_digest.to_owned(),
+            input_digest: None,
+            input_version: None,
+            table_version: None,
+            files,
+            replaced_folders: BTreeSet::new(),
+            appended: None,
+        }
+    }
+
     /// Parses a manifest of this version. All listed files must lie directly in the release or in a folder of it, under visible
     /// names, so that a forged document can't refer to anything outside.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
@@ -114,7 +130,7 @@ impl Manifest {
 pub struct FileEntry {
     /// Path below the output location.
     pub path: String,
-    /// Number of rows.
+    /// Number of rows of the file.
     pub rows: u64,
     /// Size in bytes.
     pub bytes: u64,

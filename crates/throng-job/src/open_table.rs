@@ -57,7 +57,7 @@ impl OpenTable {
         self.input.expected_rows()
     }
 
-    /// Returns all rows.
+    /// Returns a query that reads all rows and columns.
     pub fn rows(&self) -> Result<DataFrame, JobError> {
         self.input.rows(&self.session)
     }

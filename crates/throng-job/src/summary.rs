@@ -1,7 +1,7 @@
 //! Summaries of a published release.
 
 use serde_json::{Value, json};
-use throng_core::model::{Bound, bound_of};
+use throng_core::model::limit_kind_of;
 use throng_core::verify::CONSTRAINED;
 use throng_report::document::{PresenceFacts, PrivacyUnit, TableFacts};
 
@@ -27,12 +27,12 @@ impl PublishedRelease {
             lines.push(match model {
                 CONSTRAINED => format!("  {model}{column}: {} beyond the limit", plural(achieved, "row")),
                 _ => {
-                    let bound = if bound_of(model) == Bound::AtLeast { "at least" } else { "at most" };
+                    let limit = limit_kind_of(model).as_str();
                     let unit = match (sidecar.privacy.counts, requirement.column.is_none()) {
                         (PrivacyUnit::Units, true) => " units",
                         _ => "",
                     };
-                    format!("  {model}{column}: {bound} {achieved}{unit} in every class ({required} required)")
+                    format!("  {model}{column}: {limit} {achieved}{unit} in every class ({required} required)")
                 }
             });
         }

@@ -1,7 +1,7 @@
 //! `throng sweep`: a grid of k, p and algorithms on one survey of the input. Publishes nothing.
 //!
 //! ```text
-//!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and held against the models ──► risk and loss
+//!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and checked against the models ──► risk and loss
 //!                                   │ can't be kept         with `utility`: release in memory ──► errors of counts
 //!                                   ▼
 //!                             why, in its place

@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::path::Path as FilePath;
 
 use bytes::Bytes;
@@ -7,7 +6,6 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::*;
-use crate::manifest::SCHEMA_VERSION;
 use crate::write::digest;
 
 /// Returns a Parquet file with `rows_of_a_city` rows per city.
@@ -29,18 +27,7 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
         let rows = opened.metadata().file_metadata().num_rows() as u64;
         FileEntry { path: (*name).to_owned(), rows, bytes: bytes.len() as u64, sha256: digest(bytes) }
     };
-    let manifest = Manifest {
-        schema_version: SCHEMA_VERSION,
-        throng_version: "0".to_owned(),
-        run_id: "r1".to_owned(),
-        policy_digest: "p".to_owned(),
-        input_digest: None,
-        input_version: None,
-        table_version: None,
-        replaced_folders: BTreeSet::new(),
-        appended: None,
-        files: files.iter().map(entry).collect(),
-    };
+    let manifest = Manifest::new("r1", "p", files.iter().map(entry).collect());
     std::fs::create_dir(folder.path().join("_throng")).unwrap();
     std::fs::write(folder.path().join(MANIFEST), serde_json::to_vec(&manifest).unwrap()).unwrap();
     folder

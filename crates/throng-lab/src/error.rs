@@ -10,21 +10,21 @@ pub enum LabError {
     NoColumn {
         /// The table: "the release" or "the original".
         table: &'static str,
-        /// The column.
+        /// Name of the column that was asked for.
         column: String,
     },
     /// A column of a type that can't be compared.
     #[error("column `{column}` of {table} has a type that can't be compared")]
     Type {
-        /// The table.
+        /// The table: "the release" or "the original".
         table: &'static str,
-        /// The column.
+        /// Name of the column in that table.
         column: String,
     },
     /// A table without rows.
     #[error("{table} has no rows, so that there is nothing to measure")]
     NoRows {
-        /// The table.
+        /// The table: "the release" or "the original".
         table: &'static str,
     },
     /// A label whose values are not known.
@@ -32,9 +32,9 @@ pub enum LabError {
         "column `{column}` of {table} has a label that can't be read as a set of values, so that people can't be counted in it"
     )]
     UnreadLabel {
-        /// The table.
+        /// The table: "the release" or "the original".
         table: &'static str,
-        /// The column.
+        /// Name of the column in that table.
         column: String,
     },
     /// Missing bounds, which have two meanings.
@@ -43,7 +43,7 @@ pub enum LabError {
          counted in them; release it as intervals"
     )]
     NoBounds {
-        /// The column.
+        /// Name of the quasi-identifier in the release.
         column: String,
     },
     /// A column that shows a representative of its class.
@@ -52,7 +52,7 @@ pub enum LabError {
          people can't be counted in it"
     )]
     NoBox {
-        /// The column.
+        /// Name of the quasi-identifier in the release.
         column: String,
     },
     /// A row without a weight.
@@ -60,7 +60,7 @@ pub enum LabError {
         "column `{column}` has a row without a weight above 0; a weight is the number of people that a row stands for"
     )]
     Weight {
-        /// The column.
+        /// Name of the column with the weights.
         column: String,
     },
     /// No quasi-identifier was named.

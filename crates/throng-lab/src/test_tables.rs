@@ -70,12 +70,12 @@ fn batch(people: &[Someone], ages: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// Returns the original.
+/// Returns a table of these people with their ages.
 pub(crate) fn original(people: &[Someone]) -> RecordBatch {
     batch(people, Arc::new(people.iter().map(|person| Some(person.age)).collect::<Int64Array>()))
 }
 
-/// Returns the release.
+/// Returns a table of these people with the labels of their ages.
 pub(crate) fn release(people: &[Someone]) -> RecordBatch {
     batch(people, Arc::new(people.iter().map(|person| Some(person.label.as_str())).collect::<StringArray>()))
 }

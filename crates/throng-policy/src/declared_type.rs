@@ -83,9 +83,9 @@ pub fn describe_type(data_type: &DataType) -> &'static str {
 /// A column whose type is not the one that the policy declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeMismatch {
-    /// The column.
+    /// Name of the column in the input.
     pub column: String,
-    /// Its declared type.
+    /// The type that the policy declares.
     pub declared: DeclaredType,
     /// Its type in the input, in the terms of the policy file.
     pub found: &'static str,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A step of a path.
+/// One step down from a table or list of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
     /// A field of a table.

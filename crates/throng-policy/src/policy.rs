@@ -35,7 +35,7 @@ pub struct Policy {
     pub output: Output,
     /// Object store settings.
     pub store: Store,
-    /// Privacy settings.
+    /// Privacy models that every class must satisfy, and limits on the finished release.
     pub privacy: PrivacySettings,
     /// Algorithm settings.
     pub algorithm: Algorithm,
@@ -117,11 +117,11 @@ pub struct Input {
     pub pin: TablePin,
     /// Format of the files; by default it follows from their extension.
     pub format: Option<Format>,
-    /// CSV options.
+    /// How CSV files are read; unused for other formats.
     pub csv: CsvOptions,
 }
 
-/// CSV options.
+/// How the fields of CSV files are separated and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Field delimiter.
@@ -299,7 +299,7 @@ pub(crate) fn needs_hierarchy(requirement: &FrequencyRequirement) -> bool {
 /// Released form of a sensitive column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SensitiveRelease {
-    /// The value.
+    /// The value itself, unchanged.
     #[default]
     Value,
     /// The category name instead of the value.

@@ -65,11 +65,6 @@ impl PolicyError {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
-
-    /// Returns whether the file could not be read, as opposed to being invalid.
-    pub fn is_unreadable(&self) -> bool {
-        self.unreadable.is_some()
-    }
 }
 
 impl fmt::Display for PolicyError {

@@ -11,7 +11,7 @@ use crate::field_path::{FieldPath, PathStep};
 use crate::problem::{PolicyError, Problem, shortened};
 use crate::text_position::{LineColumn, LineIndex};
 
-/// Origin of a value.
+/// Where a value comes from, for messages about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueOrigin {
     /// Read from the file.
@@ -30,13 +30,13 @@ pub enum ValueOrigin {
 /// A value and its origin.
 #[derive(Clone, Debug)]
 pub struct SpannedNode {
-    /// The value.
+    /// The value, of any type that TOML has.
     pub value: SpannedValue,
-    /// Its origin.
+    /// Where the value comes from.
     pub origin: ValueOrigin,
 }
 
-/// The value.
+/// A value of a policy before its type is checked.
 #[derive(Clone, Debug)]
 pub enum SpannedValue {
     /// Text.
@@ -49,7 +49,7 @@ pub enum SpannedValue {
     Boolean(bool),
     /// A date or time, which no field accepts.
     Datetime,
-    /// A list.
+    /// A list, whose elements may be of different types.
     List(Vec<SpannedNode>),
     /// A table, in the order of the file.
     Table(Vec<(String, SpannedNode)>),

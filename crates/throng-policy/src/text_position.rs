@@ -5,9 +5,9 @@ use std::fmt;
 /// A line and column of a file, both 1-based; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineColumn {
-    /// Line number.
+    /// Line of the file; the first is 1.
     pub line: usize,
-    /// Column number.
+    /// Character of the line; the first is 1.
     pub column: usize,
 }
 

@@ -110,6 +110,12 @@ pub(crate) fn row_head(name: impl Render, words: &str) -> Markup {
     html! { th scope="row" { (name) @if !words.is_empty() { span class="words" { (words) } } } }
 }
 
+/// What the prosecutor of a risk table knows.
+pub(crate) const PROSECUTOR: &str = "knows that the person is in the table";
+
+/// What the marketer of a risk table does.
+pub(crate) const MARKETER: &str = "targets everyone, and counts the average success";
+
 /// Renders an entry of a list of key figures.
 pub(crate) fn key_entry(name: &str, figure: &Markup) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }

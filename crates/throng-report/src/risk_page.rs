@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use throng_core::risk::{ColumnRisk, PopulationRisk, Risk, SizeBand, share};
 
 use crate::numbers::{cell, count, counted, figure, list, percent};
-use crate::page::{captioned, head, key_entry, page, row_head, unpublished_footer};
+use crate::page::{MARKETER, PROSECUTOR, captioned, head, key_entry, page, row_head, unpublished_footer};
 use crate::plot::{Bar, Caption, bars};
 
 /// Renders the risk page of a table.
@@ -73,10 +73,10 @@ fn attackers(risk: &Risk) -> Markup {
             table id="risk" {
                 (head("Risk by attacker", &names))
                 tbody {
-                    (attacker(own, "prosecutor", "Prosecutor", "knows that the person is in the table"))
+                    (attacker(own, "prosecutor", "Prosecutor", PROSECUTOR))
                     (attacker(of_register, "journalist", "Journalist", journalist))
                     tr {
-                        (row_head("Marketer", "looks for anybody, and is content with the average"))
+                        (row_head("Marketer", MARKETER))
                         td class="n" { "–" }
                         (rate("marketer.average", of_register.1))
                         td class="n" { "–" }

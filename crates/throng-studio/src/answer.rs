@@ -55,7 +55,7 @@ pub(crate) struct ReleaseShapes {
 /// A class by its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClassShape {
-    /// Number of rows.
+    /// Number of rows of the class.
     pub(crate) rows: u64,
     /// NCP of each quasi-identifier.
     pub(crate) losses: Vec<f64>,

@@ -20,7 +20,7 @@ pub(crate) enum FieldKind {
     Names,
     /// Lists of texts separated by commas; lists are separated by semicolons.
     Lists,
-    /// A text.
+    /// A text, as it is typed.
     Text,
     /// Yes or no.
     Switch,

@@ -15,7 +15,7 @@ use crate::state::StudioState;
 /// Interval at which the progress of a job is polled.
 const TICK: Duration = Duration::from_millis(150);
 
-/// A kind of job.
+/// What a job does with the policy of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobKind {
     /// `throng check`

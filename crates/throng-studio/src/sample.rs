@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use throng::arrow::util::display::{ArrayFormatter, FormatOptions};
-use throng::throng_core::cluster::ProgressSink;
+use throng::throng_core::cluster::ClusterControl;
 use throng::throng_core::domain::NULL;
 use throng::throng_core::feasibility::Feasibility;
 use throng::throng_core::metrics::Utility;
@@ -111,7 +111,7 @@ fn some_of(leaves: Vec<Leaf>) -> (Vec<Leaf>, Vec<u32>) {
 /// Stops clustering when the answer is no longer needed.
 struct WhileFresh<'a>(&'a AtomicBool);
 
-impl ProgressSink for WhileFresh<'_> {
+impl ClusterControl for WhileFresh<'_> {
     fn leaf_done(&self, _: usize) -> bool {
         !self.0.load(Ordering::Relaxed)
     }

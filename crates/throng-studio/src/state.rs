@@ -160,7 +160,7 @@ impl Desk {
         id
     }
 
-    /// Returns a project.
+    /// Returns the project with this id, if it is open.
     pub(crate) fn project(&mut self, id: usize) -> Option<&mut Project> {
         self.projects.iter_mut().find(|project| project.id == id)
     }

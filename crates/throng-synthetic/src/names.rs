@@ -115,7 +115,7 @@ impl NameTables {
         }
     }
 
-    /// Draws a name.
+    /// Draws a first and a last name.
     #[inline]
     pub fn draw(&self, rng: &mut Rng, female: bool, surname: Surname) -> Name {
         let first = self.first.pick(rng);

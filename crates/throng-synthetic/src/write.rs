@@ -22,7 +22,7 @@ use crate::census::{CensusBatches, census_schema};
 /// Default number of rows per part file.
 pub const DEFAULT_FILE_ROWS: u64 = 1_000_000;
 
-/// Default seed.
+/// Seed of the rows if none is given.
 pub const DEFAULT_SEED: u64 = 0;
 
 /// Rows per row group: small enough to buffer one per thread, large enough for dictionaries to pay.
@@ -31,7 +31,7 @@ const ROW_GROUP_ROWS: usize = 262_144;
 /// The extract to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CensusOptions {
-    /// Number of rows.
+    /// Number of rows over all files.
     pub rows: u64,
     /// The same seed gives the same rows.
     pub seed: u64,
@@ -84,7 +84,7 @@ pub struct GenerateSummary {
     pub bytes: u64,
 }
 
-/// Errors of the generator.
+/// Reason why an extract can't be written.
 #[derive(Debug, Error)]
 pub enum GenerateError {
     /// The folder already has part files, and readers would mix them with the new ones.

@@ -15,9 +15,9 @@ pub struct Authority {
 /// A certificate and its private key, as PEM files.
 #[derive(Clone, Debug)]
 pub struct Issued {
-    /// The certificate.
+    /// File of the certificate.
     pub certificate: PathBuf,
-    /// The private key.
+    /// File of the private key.
     pub key: PathBuf,
 }
 

@@ -25,7 +25,7 @@ pub struct RandomTable {
     pub quasi: Vec<(QuasiSpec, ArrayRef)>,
     /// The sensitive columns.
     pub sensitive: Vec<(SensitiveSpec, ArrayRef)>,
-    /// Number of rows.
+    /// Number of rows; all columns have as many.
     pub rows: usize,
 }
 

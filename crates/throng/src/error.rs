@@ -130,9 +130,7 @@ impl From<CoreError> for ThrongError {
         match error {
             CoreError::Infeasible(shortfalls) => Self::Infeasible { shortfalls },
             CoreError::NoRows { suppressed } => Self::NoRows { suppressed },
-            error @ (CoreError::Kernel(..) | CoreError::Misplaced { .. } | CoreError::Beyond { .. }) => {
-                Self::Internal { reason: error.to_string() }
-            }
+            error if error.is_internal() => Self::Internal { reason: error.to_string() },
             error => Self::Data(error),
         }
     }
@@ -160,5 +158,17 @@ impl From<AnonymizeError> for ThrongError {
             AnonymizeError::Cancelled => Self::Cancelled,
             error => Self::Internal { reason: error.to_string() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_of_the_core_is_internal() {
+        let bug = ThrongError::from(CoreError::Beyond { column: "age".to_owned(), classes: 1 });
+        assert!(matches!(bug, ThrongError::Internal { .. }));
+        assert!(matches!(ThrongError::from(CoreError::Limit { column: "age".to_owned() }), ThrongError::Data(_)));
     }
 }

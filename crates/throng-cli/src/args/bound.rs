@@ -9,7 +9,7 @@ pub(crate) struct BoundArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
 
-    /// Improve the bound for so long [default: a fixed amount of work]
+    /// Spend this long on improving the bound [default: a fixed amount of work]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
 }

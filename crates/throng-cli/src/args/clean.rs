@@ -14,7 +14,7 @@ pub(crate) struct CleanArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// On a store: take a run for dead that has written nothing for so long, like 90min or 24h [default: 24h]
+    /// On a store: treat a run as dead that has written nothing for this long, like 90min or 24h [default: 24h]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) older_than: Option<Duration>,
 }

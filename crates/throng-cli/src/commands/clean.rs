@@ -44,7 +44,7 @@ fn text(cleaned: &Cleaned, dry_run: bool) -> String {
         lines.push(format!("nothing to remove at {}", cleaned.location));
     }
     if cleaned.alive > 0 {
-        lines.push(format!("left alone what belongs to runs that may be alive: {}", cleaned.alive));
+        lines.push(format!("skipped, because their runs may still be active: {}", cleaned.alive));
     }
     lines.join("\n")
 }

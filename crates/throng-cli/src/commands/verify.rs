@@ -1,7 +1,7 @@
 //! `throng verify`
 
 use serde_json::{Value, json};
-use throng_core::model::{Bound, bound_of};
+use throng_core::model::limit_kind_of;
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
 use throng_job::{
     JobError, JobOptions, Kind, LinkedFindings, plural, verify_against, verify_ledger, verify_linked,
@@ -195,8 +195,8 @@ fn line(found: &RequirementFindings) -> String {
     match found.model {
         CONSTRAINED => format!("  {CONSTRAINED}{column}: {} beyond the limit: {verdict}", plural(achieved, "row")),
         model => {
-            let bound = if bound_of(model) == Bound::AtLeast { "at least" } else { "at most" };
-            format!("  {model}{column}: {bound} {achieved} in every class, {required} required: {verdict}")
+            let limit = limit_kind_of(model).as_str();
+            format!("  {model}{column}: {limit} {achieved} in every class, {required} required: {verdict}")
         }
     }
 }

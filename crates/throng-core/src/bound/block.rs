@@ -12,7 +12,7 @@ pub(super) struct CountedModels {
     pub(super) distinct: Vec<(usize, usize)>,
 }
 
-/// Cells of a block.
+/// Cells of a block, as far as the bound of their loss depends on them.
 #[derive(Debug)]
 pub(super) struct BlockCells {
     /// The cells in the table.

@@ -104,7 +104,7 @@ const LAST_RAISES: u64 = 4;
 /// Relative margin for rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Effort of a bound.
+/// How much work a bound may take.
 #[derive(Clone, Copy)]
 pub struct BoundEffort<'a> {
     /// Maximum number of epochs of sweeps. Each has twice the sweeps of the one before.
@@ -154,7 +154,7 @@ impl BoundedMeasure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LowerBound {
-    /// The measure.
+    /// The measure of loss that is bounded.
     pub measure: BoundedMeasure,
     /// The bound: no release has a lower value.
     pub value: f64,

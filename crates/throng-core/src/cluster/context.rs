@@ -1,4 +1,4 @@
-//! Context of a clustering: its budget, its progress, and whether it may continue.
+//! Context of a clustering: its budget, and the caller's control over it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,8 +7,8 @@ use super::Class;
 /// Default number of search cycles.
 pub const DEFAULT_CYCLES: u32 = 1;
 
-/// Receives progress and can stop a method.
-pub trait ProgressSink: Sync {
+/// Decides whether a clustering continues, as each leaf is done.
+pub trait ClusterControl: Sync {
     /// Called when a leaf with `cells` cells is done. Once it returns false, no further leaf is started and the result
     /// is unusable.
     fn leaf_done(&self, cells: usize) -> bool;
@@ -17,11 +17,11 @@ pub trait ProgressSink: Sync {
     fn may_search(&self) -> bool;
 }
 
-/// Ignores progress and never stops.
+/// Lets a clustering run to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct IgnoreProgress;
 
-impl ProgressSink for IgnoreProgress {
+impl ClusterControl for IgnoreProgress {
     fn leaf_done(&self, _cells: usize) -> bool {
         true
     }
@@ -34,24 +34,24 @@ impl ProgressSink for IgnoreProgress {
 /// The classes of a table, and the search effort spent.
 #[derive(Clone, Debug, Default)]
 pub struct FormedClasses {
-    /// The classes.
+    /// Classes that have each row of the table exactly once.
     pub classes: Vec<Class>,
     /// Least number of completed cycles over the regions that local search could change; zero if there were none.
     pub cycles: u32,
 }
 
-/// Budget, progress and cancellation of one clustering, shared by its threads.
+/// Budget, control and cancellation of one clustering, shared by its threads.
 pub struct ClusterContext<'a> {
     cycles: u32,
     most_proposals: u32,
-    progress: &'a dyn ProgressSink,
+    control: &'a dyn ClusterControl,
     is_cancelled: AtomicBool,
 }
 
 impl<'a> ClusterContext<'a> {
     /// Creates the context of a clustering that may search for `cycles` cycles.
-    pub fn new(cycles: u32, progress: &'a dyn ProgressSink) -> Self {
-        Self { cycles, most_proposals: u32::MAX, progress, is_cancelled: AtomicBool::new(false) }
+    pub fn new(cycles: u32, control: &'a dyn ClusterControl) -> Self {
+        Self { cycles, most_proposals: u32::MAX, control, is_cancelled: AtomicBool::new(false) }
     }
 
     /// Sets the maximum number of proposals per cell in a search cycle.
@@ -72,7 +72,7 @@ impl<'a> ClusterContext<'a> {
 
     /// Reports that `cells` more cells are done. Each cell of a table is reported once.
     pub fn advance(&self, cells: usize) {
-        if !self.progress.leaf_done(cells) {
+        if !self.control.leaf_done(cells) {
             self.is_cancelled.store(true, Ordering::Relaxed);
         }
     }
@@ -84,6 +84,6 @@ impl<'a> ClusterContext<'a> {
 
     /// Returns whether a search may begin another round. If not, it ends with its best result.
     pub fn may_search(&self) -> bool {
-        self.progress.may_search() && !self.is_cancelled()
+        self.control.may_search() && !self.is_cancelled()
     }
 }

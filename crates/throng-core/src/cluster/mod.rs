@@ -12,7 +12,7 @@ mod one_class;
 mod spatial_greedy;
 
 pub use centroid::Centroid;
-pub use context::{ClusterContext, DEFAULT_CYCLES, FormedClasses, IgnoreProgress, ProgressSink};
+pub use context::{ClusterContext, ClusterControl, DEFAULT_CYCLES, FormedClasses, IgnoreProgress};
 pub use greedy::Greedy;
 pub(crate) use level_groups::level_groups;
 use merge_unsatisfied::merge_unsatisfied;

@@ -86,7 +86,7 @@ impl KdTree {
         self.parts[part as usize].second.map(|second| [part + 1, second])
     }
 
-    /// Returns the leaves.
+    /// Returns the numbers of the parts that are not divided further.
     pub(crate) fn leaves(&self) -> Vec<u32> {
         (0..self.parts.len() as u32).filter(|part| self.parts[*part as usize].second.is_none()).collect()
     }

@@ -237,7 +237,7 @@ impl Tree {
         self.heights[node.index()]
     }
 
-    /// Returns the root.
+    /// Returns the node that covers all values.
     pub fn root(&self) -> Node {
         Node(0)
     }

@@ -72,9 +72,9 @@ struct SlicedAxis {
 pub struct SlicedRows {
     /// Position in the whole domain.
     pub position: u32,
-    /// Its coordinate.
+    /// Coordinate of that position on the axis of the column.
     pub coordinate: f64,
-    /// Number of rows.
+    /// Number of rows of the table at that position.
     pub rows: u64,
 }
 

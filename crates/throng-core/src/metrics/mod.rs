@@ -26,7 +26,7 @@ use crate::table::Table;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Utility {
-    /// Number of classes.
+    /// Number of equivalence classes of the release.
     pub classes: u64,
     /// Normalized average class size; 1 is the optimum for k.
     pub avg: f64,

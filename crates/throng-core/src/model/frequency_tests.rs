@@ -8,7 +8,7 @@ use super::*;
 use crate::domain::NULL;
 use crate::hierarchy::{CodeTree, Tree};
 use crate::table::SensitiveColumn;
-use crate::test_tables::cases;
+use crate::test_tables::{cases, frequency_requirement};
 
 const VALUES: u32 = 5;
 
@@ -103,19 +103,6 @@ fn holds(requirement: FrequencyRequirement, codes: &[u32], release: &[u32]) -> b
     }
 }
 
-fn requirement() -> impl Strategy<Value = FrequencyRequirement> {
-    prop_oneof![
-        (0.25_f64..0.9).prop_map(FrequencyRequirement::MaxShare),
-        (1.2_f64..4.0).prop_map(|l| FrequencyRequirement::EntropyDiversity { l }),
-        (0.5_f64..4.0, 1_u32..4).prop_map(|(c, l)| FrequencyRequirement::RecursiveDiversity { c, l }),
-        (0.05_f64..0.6).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Equal }),
-        (0.02_f64..0.4).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Ordered }),
-        (0.02_f64..0.5).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical }),
-        (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
-        (1.0_f64..12.0).prop_map(FrequencyRequirement::ValueRange),
-    ]
-}
-
 fn codes(most: usize) -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(prop_oneof![8 => 0..VALUES, 1 => Just(NULL)], 1..most)
 }
@@ -132,7 +119,7 @@ proptest! {
 
     #[test]
     fn the_deficit_is_zero_exactly_where_the_definition_holds(
-        requirement in requirement(),
+        requirement in frequency_requirement(1.0..12.0),
         own in codes(12),
         others in codes(20),
     ) {
@@ -146,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn models_are_closed_under_what_they_declare(requirement in requirement(), a in codes(10), b in codes(10), more in codes(9)) {
+    fn models_are_closed_under_what_they_declare(requirement in frequency_requirement(1.0..12.0), a in codes(10), b in codes(10), more in codes(9)) {
         let release = [a.clone(), b.clone(), more].concat();
         let model = bound(requirement, &release);
         let (of_a, of_b) = (class(&a), class(&b));
@@ -180,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn as_many_rows_as_the_deficit_says_are_needed_at_least(requirement in requirement(), own in codes(6), others in codes(20)) {
+    fn as_many_rows_as_the_deficit_says_are_needed_at_least(requirement in frequency_requirement(1.0..12.0), own in codes(6), others in codes(20)) {
         let release = [own.clone(), others].concat();
         let model = bound(requirement, &release);
         let deficit = model.deficit(&class(&own));

@@ -1,6 +1,6 @@
 //! k-anonymity [Truta 2007, Def. 2]: every class has at least k rows.
 
-use super::{CountingModel, Model, Tally};
+use super::{CountingModel, K_ANONYMITY, Model, Tally};
 use crate::feasibility::Shortfall;
 
 /// Requires at least `k` rows.
@@ -18,7 +18,7 @@ impl KAnonymity {
 
 impl Model for KAnonymity {
     fn name(&self) -> &'static str {
-        "k-anonymity"
+        K_ANONYMITY
     }
 
     fn column(&self) -> Option<usize> {

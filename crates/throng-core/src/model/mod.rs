@@ -38,7 +38,8 @@ pub(crate) use list_model::highest_p;
 pub use list_model::{ListDiversity, ListShare};
 pub use p_sensitive::{CodeMeaning, PSensitive};
 pub use requirement::{
-    Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement, limits_frequencies,
+    CONSTRAINED, FrequencyRequirement, GroundDistance, K_ANONYMITY, LimitKind, P_SENSITIVITY, caption_of,
+    describe_requirement, limit_kind_of, limits_frequencies,
 };
 pub(crate) use tally::SINGLE;
 pub use tally::{Tally, TallyShape};
@@ -46,7 +47,9 @@ pub use unit_anonymity::UnitAnonymity;
 pub use unit_diversity::UnitDiversity;
 pub use weight::CategoryWeight;
 
-pub(crate) use requirement::LIST_DIVERSITY;
+pub(crate) use requirement::{
+    ALPHA_WEIGHT, BANDED_P_SENSITIVITY, CATEGORY_P_SENSITIVITY, EXTENDED_P_SENSITIVITY, LIST_DIVERSITY,
+};
 
 use crate::feasibility::Shortfall;
 use crate::table::{SensitiveColumn, Table};
@@ -205,7 +208,7 @@ impl Privacy {
         self
     }
 
-    /// Returns the models.
+    /// Returns all models that a class must satisfy.
     pub fn models(&self) -> impl Iterator<Item = &dyn Model> {
         self.models.iter().map(AsRef::as_ref)
     }

@@ -4,7 +4,9 @@
 //! The sensitive coding of the column decides which values count as one: the value itself, its strong ancestor
 //! (extended p-sensitivity [Truta 2007, Def. 6]), its category (the p+ of [Sun 2008]), or its band.
 
-use super::{CountingModel, Model, Tally};
+use super::{
+    BANDED_P_SENSITIVITY, CATEGORY_P_SENSITIVITY, CountingModel, EXTENDED_P_SENSITIVITY, Model, P_SENSITIVITY, Tally,
+};
 use crate::domain::NULL;
 use crate::feasibility::{Shortfall, max_classes};
 
@@ -46,10 +48,10 @@ impl PSensitive {
 impl Model for PSensitive {
     fn name(&self) -> &'static str {
         match self.counted {
-            CodeMeaning::Values => "p-sensitivity",
-            CodeMeaning::StrongValues => "extended p-sensitivity",
-            CodeMeaning::Categories => "p+-sensitivity",
-            CodeMeaning::Bands => "banded p-sensitivity",
+            CodeMeaning::Values => P_SENSITIVITY,
+            CodeMeaning::StrongValues => EXTENDED_P_SENSITIVITY,
+            CodeMeaning::Categories => CATEGORY_P_SENSITIVITY,
+            CodeMeaning::Bands => BANDED_P_SENSITIVITY,
         }
     }
 

@@ -4,7 +4,7 @@
 //! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
 //! `1 / (m - 1)`, so that sums are exact.
 
-use super::{CountingModel, Model, Tally};
+use super::{ALPHA_WEIGHT, CountingModel, Model, Tally};
 use crate::domain::NULL;
 use crate::feasibility::Shortfall;
 
@@ -41,7 +41,7 @@ impl CategoryWeight {
 
 impl Model for CategoryWeight {
     fn name(&self) -> &'static str {
-        "alpha-weight"
+        ALPHA_WEIGHT
     }
 
     fn weight_in_diversity(&self) -> f64 {

@@ -29,7 +29,7 @@ pub struct SurveyLimits {
     pub most_values: usize,
     /// Approximate number of rows of each stream, if known.
     pub stream_rows: Option<u64>,
-    /// Number of streams.
+    /// Number of streams of the table, each of which is surveyed by itself.
     pub streams: usize,
 }
 

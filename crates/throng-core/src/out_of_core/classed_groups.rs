@@ -29,7 +29,7 @@ pub enum ClassedGroups {
 pub struct GroupsInParts {
     part_of: Box<dyn StoredLists<u32>>,
     formed: Box<dyn StoredLists<u32>>,
-    /// Number of parts.
+    /// Number of parts, which are numbered from 0.
     parts: usize,
     /// Class of each cluster.
     class_of: Vec<u32>,

@@ -6,7 +6,7 @@ use super::classes::CLASSES;
 use super::memory::reserve;
 use super::{ClassSpec, OutOfCoreError, Workspace};
 use crate::anonymize::{Method, SharedCells};
-use crate::cluster::{Class, ProgressSink};
+use crate::cluster::{Class, ClusterControl};
 use crate::partition::FeasibleRegions;
 use crate::progress::{Progress, Stage};
 use crate::table::Table;
@@ -14,7 +14,7 @@ use crate::table::Table;
 /// The classes of one part.
 #[derive(Debug)]
 pub struct FormedPart {
-    /// The classes.
+    /// Classes that have each row of the part exactly once.
     pub classes: Vec<Class>,
     /// Number of leaves of the part.
     pub leaves: u64,
@@ -39,7 +39,7 @@ struct PartProgress<'a> {
     has_time: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
-impl ProgressSink for PartProgress<'_> {
+impl ClusterControl for PartProgress<'_> {
     fn leaf_done(&self, cells: usize) -> bool {
         self.job.progress.advance(cells as u64);
         self.job.workspace.may_continue()

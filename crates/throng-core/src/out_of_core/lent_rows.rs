@@ -25,7 +25,7 @@ pub struct RowAssignment {
 /// The rows that one group lends.
 struct Lent {
     /// Lowest ranks, ascending.
-    places: Vec<AssignmentRank>,
+    ranks: Vec<AssignmentRank>,
     /// Number of rows seen per rank. Rows with equal values share a rank.
     seen: Vec<u32>,
 }
@@ -51,15 +51,15 @@ impl LowestRanks {
             if most == 0 {
                 continue;
             }
-            let places = self.least.entry(group).or_default();
-            let place = self.key.hash(hash).to_be_bytes();
-            if places.len() < most {
-                places.push(place);
+            let ranks = self.least.entry(group).or_default();
+            let rank = self.key.hash(hash).to_be_bytes();
+            if ranks.len() < most {
+                ranks.push(rank);
                 self.rows += 1;
-            } else if let Some(mut highest) = places.peek_mut()
-                && place < *highest
+            } else if let Some(mut highest) = ranks.peek_mut()
+                && rank < *highest
             {
-                *highest = place;
+                *highest = rank;
             }
         }
         let size = self.rows * ROW_BYTES + self.least.len() * GROUP_BYTES;
@@ -68,9 +68,9 @@ impl LowestRanks {
 
     /// Ends the first pass.
     pub fn finish(self) -> RowAssignment {
-        let lent = self.least.into_iter().map(|(group, places)| {
-            let places = places.into_sorted_vec();
-            (group, Lent { seen: vec![0; places.len()], places })
+        let lent = self.least.into_iter().map(|(group, ranks)| {
+            let ranks = ranks.into_sorted_vec();
+            (group, Lent { seen: vec![0; ranks.len()], ranks })
         });
         RowAssignment { key: self.key, lent: lent.collect(), _memory: self.memory }
     }
@@ -87,18 +87,18 @@ impl RowAssignment {
     /// Returns the class of a row, or [`SUPPRESSED`]. Must be called once per row.
     #[inline]
     pub fn class(&mut self, shares: &Shares, group: u32, hash: u128) -> u32 {
-        let (lent_to, home) = match shares.of(group) {
+        let (lent_to, largest_share) = match shares.of(group) {
             [] => return SUPPRESSED,
-            [lent_to @ .., home] => (lent_to, home.class),
+            [lent_to @ .., largest_share] => (lent_to, largest_share),
         };
-        let Some(mut rank) = self.rank(group, hash) else { return home };
+        let Some(mut rank) = self.rank(group, hash) else { return largest_share.class };
         for share in lent_to {
             match rank.checked_sub(share.rows) {
                 Some(rest) => rank = rest,
                 None => return share.class,
             }
         }
-        home
+        largest_share.class
     }
 
     /// Returns the index of a row among those that its group lends, or `None` if it is not lent. Must be called once
@@ -106,13 +106,13 @@ impl RowAssignment {
     #[inline]
     pub fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
         let lent = self.lent.get_mut(&group)?;
-        let place = self.key.hash(hash).to_be_bytes();
-        let at = lent.places.partition_point(|known| *known < place);
-        if lent.places.get(at) != Some(&place) {
+        let rank = self.key.hash(hash).to_be_bytes();
+        let at = lent.ranks.partition_point(|known| *known < rank);
+        if lent.ranks.get(at) != Some(&rank) {
             return None;
         }
-        let rank = at as u32 + lent.seen[at];
+        let index = at as u32 + lent.seen[at];
         lent.seen[at] += 1;
-        ((rank as usize) < lent.places.len()).then_some(rank)
+        ((index as usize) < lent.ranks.len()).then_some(index)
     }
 }

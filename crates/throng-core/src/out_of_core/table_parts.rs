@@ -129,7 +129,10 @@ impl TableParts {
             None => {
                 let tree = cut(&table, share, privacy, sizes);
                 drop(table);
-                tracing::info!(parts = tree.len(), "too many combinations to be looked at as a whole; cut into parts");
+                tracing::info!(
+                    parts = tree.len(),
+                    "too many distinct quasi-identifier tuples for one pass; divided into parts"
+                );
                 let width = domains.width() + 2 * survey.spilled().len() + 1;
                 reserve(memory.as_ref(), WAITING_GROUPS * width * 8, GROUPS)?;
                 let (parts, part_of) = route(survey, &domains, &tree)?;

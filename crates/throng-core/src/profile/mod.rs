@@ -28,7 +28,7 @@ use sample::{DistinctSample, ValueSummary};
 /// Kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Text.
+    /// Texts of any length and encoding.
     Text,
     /// True or false.
     Boolean,
@@ -36,7 +36,7 @@ pub enum ValueKind {
     Integer,
     /// Numbers that are not integers by type.
     Fraction,
-    /// Dates.
+    /// Dates without a time of day.
     Date,
     /// Dates with a time of day.
     Timestamp,

@@ -11,7 +11,7 @@ use super::shape::TextShape;
 /// Maximum number of distinct values kept. Up to it figures are exact.
 pub const CAPACITY: usize = 1 << 16;
 
-/// Summary of a value.
+/// What is remembered of a distinct value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ValueSummary {
     /// Coordinate, for numbers and dates.

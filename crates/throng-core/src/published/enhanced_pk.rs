@@ -60,7 +60,7 @@ impl ClusterMethod for EnhancedPk {
         let mut classes = vec![pool.empty_class(); hardest.max_classes];
         split(&mut pool, &hardest, &mut classes);
         for kinds in hardest.frequent().rev() {
-            deal(&mut pool, kinds, &mut classes);
+            give_frequent_rows(&mut pool, kinds, &mut classes);
         }
         diversify(&mut pool, &mut classes, privacy);
         complete(&mut pool, &mut classes, privacy);
@@ -88,7 +88,7 @@ fn split(pool: &mut UnassignedGroups<'_>, hardest: &BottleneckColumn, classes: &
 ///
 /// The effect of a row on a class changes only when the class takes one, and then the class is done. Every class
 /// therefore caches its best row, and searches another one only if that row was taken.
-fn deal(pool: &mut UnassignedGroups<'_>, kinds: &[usize], classes: &mut [GrowingClass]) {
+fn give_frequent_rows(pool: &mut UnassignedGroups<'_>, kinds: &[usize], classes: &mut [GrowingClass]) {
     let offer = |pool: &mut UnassignedGroups<'_>, class: usize, classes: &[GrowingClass]| {
         pool.best_match(kinds.iter().copied(), &classes[class]).map(|best| Offer { class, best })
     };

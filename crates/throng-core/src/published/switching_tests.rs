@@ -9,47 +9,21 @@ use crate::hierarchy::{HierarchySpec, MaskSide};
 use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive};
 use crate::published::literal_reference::{leaves, sound_classes};
 use crate::survey::{Survey, SurveySpec};
-use crate::test_tables::{Surveyed, ancestor, cases, interval, ints, quasi, survey, texts, tree};
+use crate::test_tables::{
+    SUN_AGES, SUN_CATEGORIES, SUN_CONDITIONS, SUN_COUNTRIES, SUN_ZIPS, Surveyed, ancestor, cases, interval, ints,
+    quasi, survey, texts, tree,
+};
 
 /// [Sun 2008, Table 1], with the categories of its Table 4.
 fn patients() -> Surveyed {
     let country = tree(&["USA;America;*", "Canada;America;*", "China;Asia;*", "Japan;Asia;*", "India;Asia;*"]);
-    let columns: Vec<ArrayRef> = vec![
-        ints(&[27, 28, 26, 25, 41, 48, 45, 42, 33, 37, 36, 35]),
-        texts(&[
-            "USA", "Canada", "USA", "Canada", "China", "Japan", "India", "India", "USA", "Canada", "Canada", "USA",
-        ]),
-        texts(&[
-            "14248", "14207", "14246", "14249", "13053", "13074", "13064", "13062", "14242", "14204", "14205", "14248",
-        ]),
-        texts(&[
-            "HIV",
-            "HIV",
-            "Cancer",
-            "Cancer",
-            "Hepatitis",
-            "Phthisis",
-            "Asthma",
-            "Heart Disease",
-            "Flu",
-            "Flu",
-            "Flu",
-            "Indigestion",
-        ]),
-    ];
-    let category = |name: &str, values: [&str; 2]| Category {
+    let columns: Vec<ArrayRef> = vec![ints(&SUN_AGES), texts(&SUN_COUNTRIES), texts(&SUN_ZIPS), texts(&SUN_CONDITIONS)];
+    let category = |(name, values): (&str, [&str; 2])| Category {
         name: name.to_owned(),
         values: values.map(str::to_owned).to_vec(),
         ..Category::default()
     };
-    let categories = Categories {
-        list: vec![
-            category("Top Secret", ["HIV", "Cancer"]),
-            category("Secret", ["Phthisis", "Hepatitis"]),
-            category("Less Secret", ["Heart Disease", "Asthma"]),
-            category("Non Secret", ["Flu", "Indigestion"]),
-        ],
-    };
+    let categories = Categories { list: SUN_CATEGORIES.into_iter().map(category).collect() };
     let zip = quasi("zip", ColumnRecoding::Ancestor, HierarchySpec::Mask(MaskSide::Right));
     let facets = vec![SensitiveCoding::Values, SensitiveCoding::Categories(Arc::new(categories))];
     let kinds = [interval("age"), ancestor("country", &country), zip];
@@ -92,7 +66,7 @@ fn switched(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class
 }
 
 #[test]
-fn table_1_of_paper_d_gets_three_classes() {
+fn table_1_of_sun_2008_gets_three_classes() {
     let rows = patients();
     let classes = sound_classes(&Switching, &rows.table, &two_plus_two());
     // All weights together are 6, and each class needs 2 of them.
@@ -101,7 +75,7 @@ fn table_1_of_paper_d_gets_three_classes() {
 }
 
 #[test]
-fn table_5_of_paper_d_becomes_sensitive_by_two_switches() {
+fn table_5_of_sun_2008_becomes_sensitive_by_two_switches() {
     let (rows, privacy) = (patients(), two_plus_two());
     let table_5: [&[usize]; 3] = [&[0, 1, 2, 3], &[4, 5, 6, 7], &[8, 9, 10, 11]];
     let is_satisfied = |class: &Class| privacy.is_satisfied(&class.tally(&rows.table));

@@ -56,11 +56,11 @@ impl AggregateColumn {
     pub(super) fn add(
         &mut self,
         quasi: &QuasiColumn,
-        stand_ins: &[ClusterAggregate],
+        aggregates: &[ClusterAggregate],
         ranges: impl Iterator<Item = Option<(u32, u32)>>,
     ) -> Result<()> {
-        self.shown.push(shown(quasi, stand_ins)?);
-        self.moments.extend(stand_ins.iter().map(|stand_in| stand_in.moments));
+        self.shown.push(shown(quasi, aggregates)?);
+        self.moments.extend(aggregates.iter().map(|aggregate| aggregate.moments));
         ranges.for_each(|range| self.ranges.push_range(range));
         Ok(())
     }
@@ -137,8 +137,8 @@ fn squared_errors(
     let (mut sse, mut sst) = (0.0, 0.0);
     for (moments, class) in moments() {
         let label = class_labels[*class as usize] as usize;
-        let stand_in = if shown.is_valid(label) { of_label[label] } else { mean };
-        sse += moments.squares + moments.rows * (moments.mean - stand_in).powi(2);
+        let released = if shown.is_valid(label) { of_label[label] } else { mean };
+        sse += moments.squares + moments.rows * (moments.mean - released).powi(2);
         sst += moments.squares + moments.rows * (moments.mean - mean).powi(2);
     }
     Ok(Some(SquaredErrors { sse, sst }))

@@ -63,11 +63,11 @@ pub(super) struct ClusterSummary {
     /// Cluster-major: the first and last position to release of each column; `None` for an empty cluster.
     pub(super) ranges: Vec<Option<(u32, u32)>>,
     /// Per column, the aggregate of each cluster; empty for columns without aggregates.
-    pub(super) stand_ins: Vec<Vec<ClusterAggregate>>,
+    pub(super) aggregates: Vec<Vec<ClusterAggregate>>,
 }
 
 /// Summarizes clusters over all columns.
-pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> ClusterSummary {
+pub(super) fn summarize(table: &Table, cell_of: &[u32], clusters: &[Class]) -> ClusterSummary {
     let fetched: Vec<FetchedPositions> =
         clusters.par_chunks(CLUSTERS).map(|clusters| FetchedPositions::of(table, cell_of, clusters)).collect();
     let ranges = || {
@@ -75,14 +75,14 @@ pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Cluste
         fetched.par_iter().zip(clusters.par_chunks(CLUSTERS)).map(of_block).collect::<Vec<_>>().concat()
     };
     // Process one column for all clusters before the next, so that its values stay in cache.
-    let stand_ins = |(at, quasi): (usize, &QuasiColumn)| match quasi.spec.release.is_aggregate() {
+    let aggregates = |(at, quasi): (usize, &QuasiColumn)| match quasi.spec.release.is_aggregate() {
         true => {
             let column = AggregateSource::new(at, quasi);
-            fetched.par_iter().map(|fetched| column.stand_ins(fetched)).collect::<Vec<_>>().concat()
+            fetched.par_iter().map(|fetched| column.aggregates(fetched)).collect::<Vec<_>>().concat()
         }
         false => Vec::new(),
     };
-    ClusterSummary { ranges: ranges(), stand_ins: table.quasi().iter().enumerate().map(stand_ins).collect() }
+    ClusterSummary { ranges: ranges(), aggregates: table.quasi().iter().enumerate().map(aggregates).collect() }
 }
 
 /// Gathered positions of some clusters.
@@ -168,7 +168,7 @@ impl<'a> AggregateSource<'a> {
         Self { at, release: quasi.spec.release, kind, numbers }
     }
 
-    fn stand_ins(&self, fetched: &FetchedPositions) -> Vec<ClusterAggregate> {
+    fn aggregates(&self, fetched: &FetchedPositions) -> Vec<ClusterAggregate> {
         match (self.kind, &self.numbers) {
             (DomainKind::Ordered { has_null, .. }, Some(NumericView::Narrow(numbers)))
                 if self.release != ColumnRecoding::Median =>
@@ -179,7 +179,7 @@ impl<'a> AggregateSource<'a> {
                 let positions: Vec<u32> = fetched.column(self.at).collect();
                 let of_cluster = |portions: Range<usize>| {
                     let rows = fetched.rows[portions.clone()].iter().map(|rows| u64::from(*rows));
-                    self.stand_in(positions[portions].iter().copied().zip(rows))
+                    self.aggregate(positions[portions].iter().copied().zip(rows))
                 };
                 fetched.clusters().map(of_cluster).collect()
             }
@@ -187,7 +187,7 @@ impl<'a> AggregateSource<'a> {
     }
 
     /// Returns the aggregate of rows at these positions.
-    fn stand_in(&self, members: impl Iterator<Item = (u32, u64)>) -> ClusterAggregate {
+    fn aggregate(&self, members: impl Iterator<Item = (u32, u64)>) -> ClusterAggregate {
         let first = match self.kind {
             DomainKind::Ordered { has_null, .. } => u32::from(*has_null),
             DomainKind::Category(_) => 0,
@@ -230,9 +230,9 @@ fn means(fetched: &FetchedPositions, column: usize, numbers: &NarrowNumbers, has
         }
         let positions = &fetched.positions[portions.start * fetched.width..portions.end * fetched.width];
         let is_null: Vec<bool> = positions.chunks_exact(fetched.width).map(|row| row[column] == 0).collect();
-        let stand_in = mean(numbers, all.zip(&is_null).filter(|(_, is_null)| !**is_null).map(|(number, _)| number));
+        let aggregate = mean(numbers, all.zip(&is_null).filter(|(_, is_null)| !**is_null).map(|(number, _)| number));
         // No number represents null: release null.
-        if is_null.contains(&true) { ClusterAggregate { value: None, ..stand_in } } else { stand_in }
+        if is_null.contains(&true) { ClusterAggregate { value: None, ..aggregate } } else { aggregate }
     };
     fetched.clusters().map(of_cluster).collect()
 }
@@ -282,15 +282,15 @@ fn mode(rows: &[(u32, u64)]) -> Option<u32> {
 }
 
 /// Converts aggregates to the released array.
-pub(super) fn shown(quasi: &QuasiColumn, stand_ins: &[ClusterAggregate]) -> Result<ArrayRef> {
+pub(super) fn shown(quasi: &QuasiColumn, aggregates: &[ClusterAggregate]) -> Result<ArrayRef> {
     let known = || {
-        stand_ins.iter().map(|stand_in| match stand_in.value {
+        aggregates.iter().map(|aggregate| match aggregate.value {
             Some(AggregateValue::Known(value)) => Some(value),
             _ => None,
         })
     };
     let means = || {
-        stand_ins.iter().map(|stand_in| match stand_in.value {
+        aggregates.iter().map(|aggregate| match aggregate.value {
             Some(AggregateValue::Mean(mean)) => Some(mean),
             _ => None,
         })

@@ -63,7 +63,7 @@ pub struct Shares {
 pub struct Share {
     /// Id of the class.
     pub class: u32,
-    /// Number of rows.
+    /// Number of rows of the group that go to that class.
     pub rows: u32,
 }
 

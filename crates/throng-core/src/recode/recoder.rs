@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::aggregate_column::{AggregateColumn, AggregateLosses};
-use super::cluster_aggregates::{ClusterAggregate, ClusterSummary, look};
+use super::cluster_aggregates::{ClusterAggregate, ClusterSummary, summarize};
 use super::label_keys::ClusterKeys;
 use super::labels::Labels;
 use super::{Recoding, Share, Shares};
@@ -89,13 +89,13 @@ enum RecodedColumn {
 }
 
 impl RecodedColumn {
-    /// Adds the clusters of a part to column `at`; `stand_ins` are their aggregates if the column releases these.
+    /// Adds the clusters of a part to column `at`; `aggregates` holds one for each of them if the column releases aggregates.
     fn add(
         &mut self,
         part: RecodedPart<'_>,
         at: usize,
         quasi: &QuasiColumn,
-        stand_ins: &[ClusterAggregate],
+        aggregates: &[ClusterAggregate],
     ) -> Result<()> {
         let RecodedPart { table, cell_of, clusters, ranges } = part;
         let ranges = || ranges.iter().skip(at).step_by(table.quasi().len()).copied();
@@ -116,7 +116,7 @@ impl RecodedColumn {
                 }
                 Ok(())
             }
-            Self::Aggregated(column) => column.add(quasi, stand_ins, ranges()),
+            Self::Aggregated(column) => column.add(quasi, aggregates, ranges()),
         }
     }
 }
@@ -189,10 +189,10 @@ impl Recoder {
         let Self { quasi, columns, placed } = self;
         let show = || {
             let cell_of = cell_of_group(part);
-            let ClusterSummary { ranges, stand_ins } = look(part, &cell_of, clusters);
+            let ClusterSummary { ranges, aggregates } = summarize(part, &cell_of, clusters);
             let part = RecodedPart { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
-            let columns = columns.par_iter_mut().zip(&quasi[..]).zip(&stand_ins).enumerate();
-            columns.try_for_each(|(at, ((column, quasi), stand_ins))| column.add(part, at, quasi, stand_ins))
+            let columns = columns.par_iter_mut().zip(&quasi[..]).zip(&aggregates).enumerate();
+            columns.try_for_each(|(at, ((column, quasi), aggregates))| column.add(part, at, quasi, aggregates))
         };
         let (shown, placed) = rayon::join(show, || placed.add(part, clusters, out));
         shown.and(placed)
@@ -329,7 +329,7 @@ fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> Sh
         let end = first[group + 1] as usize;
         first[group] = kept as u32;
         if end - start > 1 {
-            kept += dealt(&mut portions[start..end]);
+            kept += merge_shares(&mut portions[start..end]);
             portions.copy_within(start..start + kept - first[group] as usize, first[group] as usize);
         } else if end > start {
             portions[kept] = portions[start];
@@ -345,7 +345,7 @@ fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> Sh
 }
 
 /// Sorts the shares of one group, merges those of one class and moves the largest to the end; returns their number.
-fn dealt(shares: &mut [Share]) -> usize {
+fn merge_shares(shares: &mut [Share]) -> usize {
     shares.sort_unstable();
     let mut last = 0;
     for at in 1..shares.len() {

@@ -48,7 +48,7 @@ pub const DEFAULT_THRESHOLD: f64 = 0.2;
 /// Re-identification risk of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Risk {
-    /// Number of rows.
+    /// Number of rows of the table.
     pub rows: u64,
     /// Number of distinct quasi-identifier tuples.
     pub classes: u64,

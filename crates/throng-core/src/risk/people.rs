@@ -47,7 +47,7 @@ impl PeopleSource {
 pub struct ReleasePeople {
     /// Source of the numbers of people.
     pub source: PeopleSource,
-    /// The classes.
+    /// Rows and people of each class.
     pub classes: Vec<ClassPeople>,
     /// Number of people of the population.
     pub people: f64,

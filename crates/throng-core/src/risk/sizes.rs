@@ -12,7 +12,7 @@ pub struct SizeBand {
     pub from: u64,
     /// Largest size; `None` for the last band.
     pub to: Option<u64>,
-    /// Number of classes.
+    /// Number of classes whose size is in the band.
     pub classes: u64,
     /// Number of rows in these classes.
     pub rows: u64,

@@ -5,7 +5,7 @@ use super::class_sizes::{ClassSizes, share};
 /// Publishable risk figures of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RiskSummary {
-    /// Number of classes.
+    /// Number of distinct quasi-identifier tuples.
     pub classes: u64,
     /// Highest risk of a row.
     pub highest: f64,

@@ -93,7 +93,7 @@ impl PositionTuples {
 /// Table of all groups or of a sample of the cells.
 #[derive(Debug)]
 pub struct GroupedTable {
-    /// The table.
+    /// Table of the groups, or of the sampled cells.
     pub table: Table,
     /// For each added group, in order of arrival, the group of the table; `None` for a sample.
     pub groups: Option<Vec<u32>>,

@@ -6,9 +6,9 @@ use std::fmt;
 /// Findings of the verifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
-    /// Number of rows.
+    /// Number of released rows that were read.
     pub rows: u64,
-    /// Number of classes.
+    /// Number of distinct tuples of released quasi-identifier values.
     pub classes: u64,
     /// Size of the smallest class: the effective k; zero for a release without rows.
     pub smallest_class: u64,
@@ -59,7 +59,7 @@ pub enum Amount {
 /// not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diversity {
-    /// The column.
+    /// Released name of the sensitive column.
     pub column: String,
     /// Counted unit: values, strong values or categories.
     pub reading: &'static str,
@@ -79,7 +79,7 @@ pub struct Diversity {
 /// Findings for one column that shows categories next to values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelFindings {
-    /// The column.
+    /// Released name of the column that shows categories.
     pub column: String,
     /// Number of rows that show a different category from that of their value.
     pub mismatches: u64,
@@ -100,9 +100,6 @@ impl RequirementFindings {
         self.failing_classes == 0
     }
 }
-
-/// Model name of constraints in findings.
-pub const CONSTRAINED: &str = "constrained generalization";
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::facts::SymbolCounts;
 use super::label_tree::LabelTree;
 use super::reader::number_of_symbol;
-use crate::model::{Bound, FrequencyRequirement, GroundDistance};
+use crate::model::{FrequencyRequirement, GroundDistance, LimitKind};
 
 /// Tolerance for limits that are rounded fractions.
 const ROUNDING: f64 = 1e-9;
@@ -109,9 +109,9 @@ pub(super) fn violates(requirement: &FrequencyRequirement, measure: f64, has_val
     match requirement {
         // The inequality is strict.
         FrequencyRequirement::RecursiveDiversity { .. } => measure >= limit,
-        _ => match requirement.bound() {
-            Bound::AtMost => has_values && measure > limit + ROUNDING,
-            Bound::AtLeast => measure < limit - ROUNDING * limit.abs().max(1.0),
+        _ => match requirement.limit_kind() {
+            LimitKind::AtMost => has_values && measure > limit + ROUNDING,
+            LimitKind::AtLeast => measure < limit - ROUNDING * limit.abs().max(1.0),
         },
     }
 }

@@ -13,7 +13,7 @@ use crate::model::{
     frequency_model,
 };
 use crate::table::SensitiveColumn;
-use crate::test_tables::cases;
+use crate::test_tables::{cases, frequency_requirement};
 
 /// Rows as class, value and unit; value and unit may be missing.
 type Row = (u8, Option<u8>, Option<u8>);
@@ -72,19 +72,6 @@ fn tree() -> Arc<CodeTree> {
     Arc::new(CodeTree::new(&tree, &leaves))
 }
 
-fn requirement() -> impl Strategy<Value = FrequencyRequirement> {
-    prop_oneof![
-        (0.25_f64..0.9).prop_map(FrequencyRequirement::MaxShare),
-        (1.2_f64..4.0).prop_map(|l| FrequencyRequirement::EntropyDiversity { l }),
-        (0.5_f64..4.0, 1_u32..4).prop_map(|(c, l)| FrequencyRequirement::RecursiveDiversity { c, l }),
-        (0.05_f64..0.6).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Equal }),
-        (0.02_f64..0.4).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Ordered }),
-        (0.02_f64..0.5).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical }),
-        (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
-        (1000.0_f64..4000.0).prop_map(FrequencyRequirement::ValueRange),
-    ]
-}
-
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec((0_u8..3, prop::option::weighted(0.9, 0_u8..5), prop::option::weighted(0.9, 0_u8..5)), 1..30)
 }
@@ -97,7 +84,7 @@ proptest! {
     #![proptest_config(cases(600))]
 
     #[test]
-    fn frequencies_are_judged_as_the_models_judge_them(rows in rows(), requirement in requirement(), halves: bool) {
+    fn frequencies_are_judged_as_the_models_judge_them(rows in rows(), requirement in frequency_requirement(1000.0..4000.0), halves: bool) {
         let numbers: Arc<[f64]> = (0..5).map(|code| f64::from(code) * 1000.0).collect();
         let column =
             SensitiveColumn { name: "salary".into(), counted: "values", distinct: 5, numbers: Some(numbers), tree: Some(tree()), elements: None, is_unit: false };

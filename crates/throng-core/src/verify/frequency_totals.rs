@@ -10,7 +10,7 @@ use super::findings::{Amount, RequirementFindings};
 use super::frequency::{Reference, is_relative, measure, violates};
 use super::label_tree::LabelTree;
 use super::promise::SensitivePromise;
-use crate::model::{Bound, FrequencyRequirement};
+use crate::model::{FrequencyRequirement, LimitKind};
 
 /// Measures of the classes added so far.
 #[derive(Clone, Debug, Default)]
@@ -33,14 +33,14 @@ impl Worst {
     const NOTHING: Self = Self { measure: None, failing: 0 };
 
     fn add(&mut self, requirement: &FrequencyRequirement, measure: f64, has_values: bool) {
-        self.include(requirement.bound(), Some(measure));
+        self.include(requirement.limit_kind(), Some(measure));
         self.failing += u64::from(violates(requirement, measure, has_values));
     }
 
-    fn include(&mut self, bound: Bound, measure: Option<f64>) {
-        let worse = match bound {
-            Bound::AtLeast => f64::min,
-            Bound::AtMost => f64::max,
+    fn include(&mut self, limit: LimitKind, measure: Option<f64>) {
+        let worse = match limit {
+            LimitKind::AtLeast => f64::min,
+            LimitKind::AtMost => f64::max,
         };
         self.measure = match (self.measure, measure) {
             (Some(known), Some(seen)) => Some(worse(known, seen)),
@@ -77,7 +77,7 @@ impl FrequencyTotals {
     pub(super) fn merge(&mut self, other: &Self, requirements: &[FrequencyRequirement]) {
         self.worst.resize(requirements.len(), Worst::NOTHING);
         for ((known, seen), requirement) in self.worst.iter_mut().zip(&other.worst).zip(requirements) {
-            known.include(requirement.bound(), seen.measure);
+            known.include(requirement.limit_kind(), seen.measure);
             known.failing += seen.failing;
         }
         self.classes.extend(other.classes.iter().cloned());

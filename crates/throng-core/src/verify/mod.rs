@@ -36,9 +36,10 @@ use thiserror::Error;
 use twox_hash::XxHash3_128;
 
 use crate::list_texts::{list_field, list_parts};
+pub use crate::model::CONSTRAINED;
 
 use facts::{ClassFacts, ReadBatch, ReadColumn, SensitiveTally};
-pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
+pub use findings::{Amount, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::{LimitReader, is_text};
 use look_alikes::CountedText;
 pub use promise::{
@@ -52,6 +53,7 @@ use totals::Totals;
 
 /// Errors that prevent verification.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum VerifyError {
     /// The release lacks a column of the promise.
     #[error("the release has no column `{0}`; name the columns as they are in the release")]
@@ -278,7 +280,7 @@ impl Verifier {
         }
     }
 
-    /// Returns the findings.
+    /// Returns the findings over all batches that were added.
     pub fn finish(self) -> Findings {
         let totals = self.totals();
         self.findings(&totals)

@@ -10,37 +10,16 @@ use proptest::prelude::*;
 use super::Amount::{Count, Weight};
 use super::tests::{amounts, batch, findings, promise};
 use super::*;
-use crate::test_tables::{cases, ints, maybe_texts, texts};
-
-const CONDITIONS: [&str; 12] = [
-    "HIV",
-    "HIV",
-    "Cancer",
-    "Cancer",
-    "Hepatitis",
-    "Phthisis",
-    "Asthma",
-    "Heart Disease",
-    "Flu",
-    "Flu",
-    "Flu",
-    "Indigestion",
-];
-
-/// [Sun 2008, Table 4].
-const CATEGORIES: [(&str, [&str; 2]); 4] = [
-    ("One", ["HIV", "Cancer"]),
-    ("Two", ["Phthisis", "Hepatitis"]),
-    ("Three", ["Heart Disease", "Asthma"]),
-    ("Four", ["Flu", "Indigestion"]),
-];
+use crate::test_tables::{
+    SUN_AGES, SUN_CATEGORIES, SUN_CONDITIONS, SUN_COUNTRIES, SUN_ZIPS, cases, ints, maybe_texts, texts,
+};
 
 fn names() -> Vec<String> {
-    CATEGORIES.iter().map(|(name, _)| (*name).to_owned()).collect()
+    SUN_CATEGORIES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
 fn category_of() -> Arc<HashMap<String, u32>> {
-    let lists = CATEGORIES.iter().zip(0..);
+    let lists = SUN_CATEGORIES.iter().zip(0..);
     Arc::new(lists.flat_map(|((_, values), code)| values.map(|value| (value.to_owned(), code))).collect())
 }
 
@@ -64,7 +43,7 @@ fn table(ages: [&str; 12], countries: [&str; 12], zips: [&str; 12]) -> RecordBat
         ("Age", texts(&ages)),
         ("Country", texts(&countries)),
         ("Zip Code", texts(&zips)),
-        ("Health Condition", texts(&CONDITIONS)),
+        ("Health Condition", texts(&SUN_CONDITIONS)),
     ])
 }
 
@@ -74,11 +53,8 @@ fn by_four<'a>(first: &'a str, second: &'a str, third: &'a str) -> [&'a str; 12]
 }
 
 fn table_1() -> RecordBatch {
-    table(
-        ["27", "28", "26", "25", "41", "48", "45", "42", "33", "37", "36", "35"],
-        ["USA", "Canada", "USA", "Canada", "China", "Japan", "India", "India", "USA", "Canada", "Canada", "USA"],
-        ["14248", "14207", "14246", "14249", "13053", "13074", "13064", "13062", "14242", "14204", "14205", "14248"],
-    )
+    let ages = SUN_AGES.map(|age| age.to_string());
+    table(ages.each_ref().map(String::as_str), SUN_COUNTRIES, SUN_ZIPS)
 }
 
 fn table_2() -> RecordBatch {
@@ -98,7 +74,7 @@ fn table_6() -> RecordBatch {
 }
 
 #[test]
-fn table_1_of_paper_d_hides_nobody() {
+fn table_1_of_sun_2008_hides_nobody() {
     let found = findings(p_plus(2, 2, 2.0), &[table_1()]);
     assert_eq!((found.classes, found.smallest_class, found.classes_below_k), (12, 1, 12));
     assert_eq!(found.diversity[0].disclosures, 12);
@@ -165,7 +141,7 @@ fn table_6_is_2_plus_2_sensitive_4_anonymous_and_no_more() {
 }
 
 #[test]
-fn the_weight_of_the_example_of_paper_d_is_2() {
+fn the_weight_of_the_example_of_sun_2008_is_2() {
     let example = batch(&[("Health Condition", texts(&["Cancer", "Phthisis", "Asthma", "Flu"]))]);
     let with = |alpha: f64| Promise { quasi: Vec::new(), ..p_plus(4, 4, alpha) };
     let found = findings(with(2.0), std::slice::from_ref(&example));
@@ -340,11 +316,11 @@ type Row = (u8, Option<u8>, Option<u8>, u8);
 
 /// Values 0 to 7 are the conditions of Table 4 in its order; 8 is in no list.
 fn value_name(value: u8) -> &'static str {
-    CATEGORIES.iter().flat_map(|(_, values)| *values).nth(usize::from(value)).unwrap_or("Gout")
+    SUN_CATEGORIES.iter().flat_map(|(_, values)| *values).nth(usize::from(value)).unwrap_or("Gout")
 }
 
 fn release(rows: &[Row]) -> RecordBatch {
-    let shown = |row: &Row| row.2.map(|category| CATEGORIES[usize::from(category)].0);
+    let shown = |row: &Row| row.2.map(|category| SUN_CATEGORIES[usize::from(category)].0);
     let labels: Vec<&str> = rows.iter().map(|row| ["France", "Europe", "*"][usize::from(row.3)]).collect();
     let intervals: Vec<&str> = rows.iter().map(|row| ["25", "[20-29]", "[20-30]"][usize::from(row.3)]).collect();
     batch(&[
@@ -362,7 +338,7 @@ fn everything(k: u64, p: u64, alpha: f64) -> Promise {
         "One" => values.map(|value| (value.to_owned(), "One".to_owned())),
         _ => values.map(|value| (value.to_owned(), value.to_owned())),
     };
-    let strong = SensitiveReading::Strong(Arc::new(CATEGORIES.iter().flat_map(strong).collect()));
+    let strong = SensitiveReading::Strong(Arc::new(SUN_CATEGORIES.iter().flat_map(strong).collect()));
     let bands = AllowedValues::Bands { columns: vec!["age".to_owned()], borders: [30.0].into() };
     Promise {
         sensitive: vec![

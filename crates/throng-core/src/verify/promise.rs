@@ -9,7 +9,10 @@ use std::sync::Arc;
 use crate::columns::ValueBand;
 use crate::hierarchy::{DatePart, MaskSide};
 use crate::look_alikes::LookAlikeRule;
-use crate::model::{FrequencyRequirement, LIST_DIVERSITY};
+use crate::model::{
+    BANDED_P_SENSITIVITY, CATEGORY_P_SENSITIVITY, EXTENDED_P_SENSITIVITY, FrequencyRequirement, LIST_DIVERSITY,
+    P_SENSITIVITY,
+};
 
 /// The promise of a release.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -200,11 +203,11 @@ impl SensitiveReading {
     /// Returns the name of the model that requires distinct values of this coding.
     pub(super) fn model(&self) -> &'static str {
         match self {
-            Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => "p-sensitivity",
+            Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => P_SENSITIVITY,
             Self::Elements => LIST_DIVERSITY,
-            Self::Strong(_) | Self::StrongByRule(_) => "extended p-sensitivity",
-            Self::Categories { .. } => "p+-sensitivity",
-            Self::Bands(_) => "banded p-sensitivity",
+            Self::Strong(_) | Self::StrongByRule(_) => EXTENDED_P_SENSITIVITY,
+            Self::Categories { .. } => CATEGORY_P_SENSITIVITY,
+            Self::Bands(_) => BANDED_P_SENSITIVITY,
         }
     }
 

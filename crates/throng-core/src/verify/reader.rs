@@ -53,7 +53,7 @@ const MAX_KNOWN: usize = 1 << 16;
 pub(super) enum Meaning {
     /// By value: the symbol is a hash.
     Itself,
-    /// By text.
+    /// By text, which the rule maps to a symbol.
     Text(TextMeaning),
     /// By number, or by the band of the number if there are borders. Symbols are ordered like the numbers. The rule has
     /// the values that are not counted.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::facts::ClassFacts;
-use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
+use super::findings::{Amount, Diversity, RequirementFindings};
 use super::frequency_totals::FrequencyTotals;
 use super::promise::{Promise, SensitivePromise};
+use crate::model::{ALPHA_WEIGHT, CONSTRAINED, K_ANONYMITY};
 
 /// Tolerance in units for an alpha that is a rounded fraction.
 const ROUNDING: f64 = 1e-9;
@@ -163,14 +164,14 @@ impl Totals {
             achieved: Amount::Count(reached.least()),
             failing_classes: reached.failing,
         };
-        let mut requirements = vec![count("k-anonymity", None, promise.k, self.sizes)];
+        let mut requirements = vec![count(K_ANONYMITY, None, promise.k, self.sizes)];
         for (totals, promise) in self.sensitive.iter().zip(&promise.sensitive) {
             if promise.p > 1 {
                 requirements.push(count(promise.reading.model(), Some(&promise.column), promise.p, totals.distinct));
             }
             if let Some(alpha) = promise.least_weight() {
                 requirements.push(RequirementFindings {
-                    model: "alpha-weight",
+                    model: ALPHA_WEIGHT,
                     column: Some(promise.column.clone()),
                     required: Amount::Weight(alpha),
                     achieved: Amount::Weight(totals.weight.least() as f64 / f64::from(promise.reading.units())),

@@ -11,7 +11,7 @@ pub(crate) struct TaskMessage {
     pub(crate) params: Vec<u8>,
 }
 
-/// Parameters of tasks.
+/// Parameters of tasks as they are sent to other processes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TaskParamsMessage {
     #[prost(message, optional, tag = "1")]

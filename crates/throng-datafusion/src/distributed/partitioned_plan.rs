@@ -1,10 +1,10 @@
 //! The plan of a table whose parts are clustered by separate tasks: the domains and totals that the parts share.
 //!
 //! ```text
-//!  outliner ─► sketch: domains       on the store
-//!           ─► groups of each part   a file each
+//!  plan ─► partitioned plan: domains   an object on the store
+//!       ─► groups of each part         a file each
 //!
-//!  files ─► by part ─► form ─► one partition ─► join ─► outline
+//!  files ─► by part ─► cluster ─► one partition ─► merge ─► release plan
 //! ```
 
 use std::sync::Arc;

@@ -36,7 +36,7 @@ pub struct PlannedRelease {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Number of groups.
+    /// Number of groups of the table.
     pub groups: u64,
     /// Number of survey bytes received.
     pub received: u64,
@@ -65,7 +65,7 @@ impl PlannedRelease {
 pub struct PartitionedPlan {
     /// Object name in the folder.
     pub name: String,
-    /// Number of parts.
+    /// Number of parts, at least two.
     pub parts: usize,
 }
 
@@ -139,7 +139,7 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
     output.send(answer.batch()?).await
 }
 
-/// Result of planning.
+/// What is written for the tasks that follow.
 enum PlanResult {
     /// All groups were clustered as a whole.
     Whole(EncodedPlan),

@@ -25,7 +25,7 @@ impl Refusal {
             AnonymizeError::Core(Core::Infeasible(_)) | AnonymizeError::Suppression { .. } => {
                 Some(Self::Infeasible(error.to_string()))
             }
-            AnonymizeError::Core(Core::Kernel(..) | Core::Misplaced { .. }) => None,
+            AnonymizeError::Core(error) if error.is_internal() => None,
             AnonymizeError::Core(_) => Some(Self::BadData(error.to_string())),
             _ => None,
         }
@@ -52,5 +52,22 @@ impl NoPlan {
             Self::Refused(refusal) => Ok(refusal),
             Self::Failed(error) => Refusal::of(&error).ok_or(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::error::ArrowError;
+
+    use super::*;
+
+    #[test]
+    fn a_bug_is_not_a_refusal() {
+        let refusal = |error: Core| Refusal::of(&AnonymizeError::from(error));
+        assert_eq!(refusal(Core::Beyond { column: "age".to_owned(), classes: 1 }), None);
+        assert_eq!(refusal(Core::Misplaced { groups: 1 }), None);
+        assert_eq!(refusal(Core::Kernel("cast", ArrowError::DivideByZero)), None);
+        assert!(matches!(refusal(Core::Limit { column: "age".to_owned() }), Some(Refusal::BadData(_))));
+        assert!(matches!(refusal(Core::Infeasible(Vec::new())), Some(Refusal::Infeasible(_))));
     }
 }

@@ -20,7 +20,7 @@ impl StoreFolder {
         Self(url.into())
     }
 
-    /// Returns the URL.
+    /// Returns the URL of the folder, as it was given.
     pub fn url(&self) -> &str {
         &self.0
     }

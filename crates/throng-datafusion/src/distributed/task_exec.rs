@@ -46,7 +46,7 @@ impl TaskExec {
         Self { task, input, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// Returns the task.
+    /// Returns the task that each partition runs.
     pub fn task(&self) -> &Task {
         &self.task
     }

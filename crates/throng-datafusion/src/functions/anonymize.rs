@@ -1,15 +1,12 @@
 //! `anonymize('table', 'policy')`: the release of a table, as a table.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{ResolvedTableReference, Result};
+use datafusion::common::Result;
 
-use super::arguments::table_and_policy;
-use super::lookup::table_of;
+use super::table_cache::TableCache;
 use crate::AnonymizedTable;
-use crate::policy_text::release_policy_of;
 
 /// The table function `anonymize('table', 'policy')`.
 ///
@@ -24,7 +21,7 @@ use crate::policy_text::release_policy_of;
 /// must not choose policies either: register an [`AnonymizedTable`] instead.
 #[derive(Debug, Default)]
 pub struct AnonymizeFunction {
-    releases: Mutex<HashMap<(ResolvedTableReference, String), Arc<AnonymizedTable>>>,
+    releases: TableCache<AnonymizedTable>,
 }
 
 impl AnonymizeFunction {
@@ -34,17 +31,6 @@ impl AnonymizeFunction {
 
 impl TableFunctionImpl for AnonymizeFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        let (table, policy) = table_and_policy(Self::NAME, args.exprs())?;
-        let (name, input) = table_of(args.session(), table)?;
-        let policy = release_policy_of(policy, args.session().config())?;
-        let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);
-        releases.retain(|(known, _), table| *known != name || Arc::ptr_eq(table.input(), &input));
-        let key = (name, policy.canonical_json());
-        if let Some(known) = releases.get(&key) {
-            return Ok(Arc::clone(known) as Arc<dyn TableProvider>);
-        }
-        let table = Arc::new(AnonymizedTable::new(input, policy)?);
-        releases.insert(key, Arc::clone(&table));
-        Ok(table)
+        self.releases.call(Self::NAME, &args)
     }
 }

@@ -12,6 +12,7 @@ mod lookup;
 mod p_sensitivity;
 mod privacy_check;
 mod privacy_check_exec;
+mod table_cache;
 
 pub use anonymize::AnonymizeFunction;
 pub use anonymize_stream::AnonymizeStreamFunction;

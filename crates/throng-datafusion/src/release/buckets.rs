@@ -34,8 +34,8 @@ impl Buckets {
         name: &'static str,
     ) -> Self {
         // The rows did not fit into memory, so buckets are written to disk from the start.
-        let allowance = SharedQuota::new(0);
-        let store = |_| SpillBuffer::new(workspace, SchemaRef::clone(&schema), &allowance, name);
+        let quota = SharedQuota::new(0);
+        let store = |_| SpillBuffer::new(workspace, SchemaRef::clone(&schema), &quota, name);
         let stores = (0..buckets).map(store).collect();
         Self { stores, waiting: Vec::new(), places: Vec::new(), waiting_bytes: 0, most_bytes, schema }
     }

@@ -33,7 +33,7 @@ pub(crate) struct Run {
     pub(crate) rows: usize,
 }
 
-/// Labels of all classes.
+/// Distinct labels of the released columns, and which of them each class shows.
 pub(crate) struct ClassLabels {
     /// For each quasi-identifier, the distinct labels of each released column.
     pub(crate) columns: Vec<Vec<ArrayRef>>,

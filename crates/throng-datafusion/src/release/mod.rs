@@ -40,7 +40,7 @@ use spilled::SpilledRows;
 
 /// Returns the schema of a release, in the order of the input columns. Fields carry no metadata of the input. The unit of
 /// privacy, which accompanies the rows until they are verified, is not part of it.
-pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
+pub(crate) fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
     let fields = columns(binding, input).into_iter().map(|(field, _)| field);
     Arc::new(Schema::new(fields.filter(|field| field.name() != UNIT_COLUMN).collect::<Vec<_>>()))
 }

@@ -41,7 +41,7 @@ impl RowBuffer {
         Ok(rest)
     }
 
-    /// Returns all rows.
+    /// Returns all buffered rows as one batch.
     pub(super) fn rows(&self) -> Result<RecordBatch, AnonymizeError> {
         concat_batches(&self.schema, &self.batches).map_err(|source| AnonymizeError::Kernel("concat", source))
     }
@@ -68,7 +68,7 @@ fn rows_size(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(size).sum()
 }
 
-/// Returns these rows.
+/// Returns the rows at the `chosen` positions, in that order; all of `rows` if there are as many.
 pub(super) fn taken(rows: &RecordBatch, chosen: &[u32]) -> Result<RecordBatch, AnonymizeError> {
     if chosen.len() == rows.num_rows() {
         return Ok(rows.clone());

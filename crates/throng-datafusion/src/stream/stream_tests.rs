@@ -348,5 +348,5 @@ async fn memory_does_not_grow_with_the_stream() {
     assert!(rows.get_array_memory_size() > 6 << 20);
     assert_eq!(run(6 << 20, 1_000).await, Ok(200_000));
     let error = run(6 << 20, 200_000).await.unwrap_err();
-    assert!(error.contains("raise the memory limit"), "{error}");
+    assert!(error.contains("raise its limit"), "{error}");
 }

@@ -28,7 +28,7 @@ pub(crate) struct DeltaLog {
     second_checkpoints: Vec<u64>,
 }
 
-/// A file of a log.
+/// A file of a Delta log, as far as its name tells.
 enum LogFile {
     Commit(u64),
     /// Version, number of the part, number of parts.

@@ -49,7 +49,7 @@ pub(crate) async fn retried<'a, T>(
 ) -> Result<T, JobError> {
     match query().await {
         Err(error) if error.kind() == Kind::TemporaryIo => {
-            tracing::warn!("{error}; the query is tried once more");
+            tracing::warn!("{error}; retrying the query once");
             query().await
         }
         answered => answered,

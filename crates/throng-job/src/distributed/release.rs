@@ -65,7 +65,7 @@ pub(crate) async fn release_on(
     let answers = run(cluster, table, columns, tasks, "rows were written").instrument(span).await?;
     let written = WrittenFiles::of(&answers)?;
     if written.rows() != rows || written.sent != written.received {
-        return Err(JobError::internal("rows were lost or doubled between machines"));
+        return Err(JobError::internal("rows were lost or duplicated between machines"));
     }
     // The release plan is no longer needed, and is as secret as the input.
     let plan = staging.child(&planned.name);
@@ -109,7 +109,10 @@ async fn plan(
     let tasks: Vec<Task> = vec![Task::new(&SURVEY_TASK, Arc::clone(&of_survey)), Task::new(&PLAN_TASK, of_survey)];
     let mut answer = PlanAnswer::of(&run(cluster, table, columns, tasks, "the input was surveyed").await?)?;
     if let PlanAnswer::Partitioned(plan) = &answer {
-        tracing::info!(parts = plan.parts, "too many combinations to be looked at as a whole; cut into parts");
+        tracing::info!(
+            parts = plan.parts,
+            "too many distinct quasi-identifier tuples for one pass; divided into parts"
+        );
         let params = Arc::new(params.with_plan(&plan.name));
         let tasks: Vec<Task> = vec![Task::new(&CLUSTER_TASK, Arc::clone(&params)), Task::new(&MERGE_PLAN_TASK, params)];
         let files = group_files(plan, staging)?;

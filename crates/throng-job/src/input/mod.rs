@@ -123,7 +123,7 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
 pub(crate) struct InputDescription {
     /// Location of each file.
     pub(crate) locations: Vec<String>,
-    /// Number of files.
+    /// Number of data files of the input.
     pub(crate) files: u64,
     /// Total size of the files.
     pub(crate) bytes: u64,

@@ -29,7 +29,7 @@ use crate::series::existing_release;
 use crate::store_path::StorePath;
 use crate::write::hexadecimal;
 
-/// Outcome of an append.
+/// What an append has added, and the release that stands after it.
 #[derive(Clone, Debug)]
 pub struct AppendOutcome {
     /// Output location.

@@ -203,7 +203,7 @@ impl UnpublishedRelease {
         self.exposure.as_ref().map(InsensitiveExposure::warnings).unwrap_or_default()
     }
 
-    /// Returns the policy.
+    /// Returns the policy that the release satisfies.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

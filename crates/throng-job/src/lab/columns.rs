@@ -14,7 +14,7 @@ use crate::error::{JobError, Kind};
 /// Where the roles of columns come from.
 #[derive(Clone, Debug)]
 pub enum LabColumns {
-    /// A policy.
+    /// The policy under which the release was made.
     Policy(Box<Policy>),
     /// Names of columns.
     Named {

@@ -190,7 +190,7 @@ pub fn examine_releases(session: &SessionContext) {
     session.state_ref().write().config_mut().set_extension(Arc::new(examiner));
 }
 
-/// The gate of a session.
+/// Examines the releases of a session by the limits of their policies.
 struct SessionGate {
     reading: SessionContext,
 }

@@ -37,9 +37,9 @@ impl From<LabError> for JobError {
 /// What `throng utility` measures.
 #[derive(Clone, Debug)]
 pub struct UtilityRequest {
-    /// The release.
+    /// The table that was published.
     pub release: LabTable,
-    /// The original.
+    /// The table before it was anonymized, to compare with.
     pub original: LabTable,
     /// Roles of the columns.
     pub columns: LabColumns,
@@ -86,9 +86,9 @@ pub async fn utility(request: &UtilityRequest, options: &JobOptions) -> Result<U
 /// What `throng attack` is given.
 #[derive(Clone, Debug)]
 pub struct AttackRequest {
-    /// The release.
+    /// The table that was published, which is attacked.
     pub release: LabTable,
-    /// The original.
+    /// The table before it was anonymized, which decides whether a guess is right.
     pub original: LabTable,
     /// Roles of the columns.
     pub columns: LabColumns,

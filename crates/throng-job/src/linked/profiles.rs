@@ -45,9 +45,9 @@ pub(crate) struct StagedTable<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkedFindings {
-    /// Number of people.
+    /// Number of people who have rows in the release.
     pub people: u64,
-    /// Number of profiles.
+    /// Number of distinct profiles of these people.
     pub profiles: u64,
     /// Minimum number of people with one profile.
     pub smallest: u64,
@@ -191,7 +191,7 @@ impl ProfiledTable {
     }
 }
 
-/// The owner of a row.
+/// Whom a released row belongs to, by its pseudonym.
 enum RowOwner {
     Person(UnitId),
     Unowned,

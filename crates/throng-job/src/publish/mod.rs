@@ -42,15 +42,13 @@ pub(crate) mod orphans;
 mod probe;
 mod remote;
 
-use std::collections::BTreeSet;
-
 use datafusion::arrow::datatypes::SchemaRef;
 use throng_policy::{Commit, Mode, OutputFormat, Policy};
 use throng_report::document::RunFacts;
 use throng_report::{Sidecar, report};
 
 use crate::error::{JobError, Kind, is_bucket_missing, storage_kind, store_reason};
-use crate::manifest::{self, AppendedInputs, FileEntry, Manifest};
+use crate::manifest::{AppendedInputs, FileEntry, Manifest};
 use crate::readback::ReadBack;
 use crate::store_path::StorePath;
 
@@ -283,16 +281,10 @@ impl Verified {
     ) -> Result<Committed, JobError> {
         let (kept, appended) = self.onto.map(|onto| (onto.kept, onto.inputs)).unzip();
         let manifest = Manifest {
-            schema_version: manifest::SCHEMA_VERSION,
-            throng_version: env!("CARGO_PKG_VERSION").to_owned(),
-            run_id: run.run_id.clone(),
-            policy_digest: run.policy_digest.clone(),
             input_digest: input.digest,
             input_version: input.version,
-            table_version: None,
-            files: self.files,
-            replaced_folders: BTreeSet::new(),
             appended,
+            ..Manifest::new(&run.run_id, &run.policy_digest, self.files)
         };
         match self.site {
             Site::Local(site) => {

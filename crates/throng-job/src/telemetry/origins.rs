@@ -7,7 +7,7 @@ use throng_policy::SensitiveRelease;
 /// Mapping from the columns of the input to the columns of the release.
 #[derive(Clone, Debug)]
 pub struct ColumnOrigins {
-    /// Schema of the input.
+    /// Columns of the input with their types.
     pub input: SchemaRef,
     /// Schema of the release.
     pub output: SchemaRef,

@@ -50,9 +50,9 @@ pub const DEFAULT_TARGETS: usize = 4000;
 pub struct AttackInput<'a> {
     /// The lexicon that all tables share.
     pub lexicon: &'a Lexicon,
-    /// The original.
+    /// The table before it was anonymized, which decides whether a guess is right.
     pub original: &'a OriginalTable,
-    /// The release.
+    /// The table that was published, which is attacked.
     pub release: &'a ReleasedTable,
     /// Earlier releases of the same people.
     pub previous: &'a [ReleasedTable],
@@ -88,11 +88,6 @@ const ATTACKS: [NamedAttack; 15] = [
     ("order", order::attack),
     ("metadata", metadata::attack),
 ];
-
-/// Returns the names of all attacks, in the order of the report.
-pub fn attack_names() -> impl Iterator<Item = &'static str> {
-    ATTACKS.iter().map(|(name, _)| *name).chain([oracle::NAME])
-}
 
 /// Runs all attacks whose input is available.
 pub fn attack(input: &AttackInput<'_>) -> AttackReport {

@@ -16,7 +16,7 @@ use crate::random::LabRandom;
 use crate::table::ReleasedTable;
 
 /// Name of the attack.
-pub(super) const NAME: &str = "oracle";
+const NAME: &str = "oracle";
 
 /// Releases of one trial.
 #[derive(Debug)]

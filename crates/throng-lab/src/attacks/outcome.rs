@@ -26,16 +26,16 @@ pub struct AttackReport {
 /// An attack that was not run.
 #[derive(Clone, Debug, Serialize)]
 pub struct SkippedAttack {
-    /// Its name.
+    /// Name of the attack in reports.
     pub name: &'static str,
-    /// The reason.
+    /// Why its input is missing or does not allow it.
     pub reason: &'static str,
 }
 
 /// Outcome of one attack.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttackOutcome {
-    /// Its name.
+    /// Name of the attack in reports.
     pub name: &'static str,
     /// The sensitive column that is attacked, if the attack targets one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ use crate::random::{LabRandom, mix};
 /// An original table, as counts of its cells.
 #[derive(Debug)]
 pub struct OriginalTable {
-    /// Number of rows.
+    /// Number of rows over all cells.
     pub(crate) rows: u64,
     /// Codes of the quasi-identifiers, cell by cell.
     codes: Vec<Code>,
@@ -172,7 +172,7 @@ impl OriginalReader {
         }
     }
 
-    /// Returns the table.
+    /// Returns the table of all rows that were added. Fails if there are none.
     pub fn finish(self) -> Result<OriginalTable, LabError> {
         if self.rows == 0 {
             return Err(LabError::NoRows { table: ORIGINAL });

@@ -17,7 +17,7 @@ use crate::spec::ReleasedForm;
 /// A release, as its classes.
 #[derive(Debug)]
 pub struct ReleasedTable {
-    /// Number of rows.
+    /// Number of rows over all classes.
     pub(crate) rows: u64,
     /// The labels of each quasi-identifier.
     pub(crate) columns: Vec<LabelExtents>,
@@ -54,11 +54,6 @@ impl ReleasedTable {
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
-    }
-
-    /// Returns the number of distinct labels that could not be parsed.
-    pub fn unread_labels(&self) -> u64 {
-        self.unread_labels
     }
 
     pub(crate) fn classes(&self) -> usize {

@@ -80,7 +80,7 @@ pub struct BoundColumn {
 /// A quasi-identifier of the input.
 #[derive(Clone, Debug)]
 pub struct BoundQuasi {
-    /// The column.
+    /// Name, type and position of the column in the input.
     pub column: BoundColumn,
     /// Generalization of the column, with type-dependent defaults resolved.
     pub spec: QuasiSpec,
@@ -91,7 +91,7 @@ pub struct BoundQuasi {
 pub struct ColumnRole<'a> {
     /// Name of the column in the input.
     pub column: &'a str,
-    /// Role.
+    /// Role by its name in the policy file, such as `quasi`.
     pub role: &'static str,
     /// Released form; `None` for a column that is released as it is.
     pub release: Option<&'static str>,

@@ -17,7 +17,7 @@ use super::{Binding, BoundColumn};
 /// A sensitive column of the input.
 #[derive(Clone, Debug)]
 pub struct BoundSensitive {
-    /// The column.
+    /// Name, type and position of the column in the input.
     pub column: BoundColumn,
     /// Coding of its values for privacy models: values, or else strong values, categories, or both.
     pub spec: SensitiveSpec,

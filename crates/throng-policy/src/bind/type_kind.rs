@@ -5,7 +5,7 @@ use arrow::datatypes::DataType;
 /// Kinds of types that can be generalized or counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeKind {
-    /// An integer.
+    /// An integer of any width, signed or not.
     Integer,
     /// A float or decimal.
     Fraction,
@@ -13,7 +13,7 @@ pub enum TypeKind {
     Date,
     /// A time of day.
     Time,
-    /// Text.
+    /// Text in any encoding, dictionaries included.
     Text,
     /// True or false.
     Boolean,

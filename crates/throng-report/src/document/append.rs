@@ -11,7 +11,7 @@ pub struct AppendFacts {
     pub input_files: u64,
     /// Number of rows of the release.
     pub rows: u64,
-    /// Number of its files.
+    /// Number of data files of the release.
     pub files: u64,
     /// Total size of its files.
     pub bytes: u64,

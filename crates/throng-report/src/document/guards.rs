@@ -39,9 +39,9 @@ pub struct InsensitiveFacts {
 /// Share of the rows that a column singles out by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SinglingColumn {
-    /// The column.
+    /// Released name of the column.
     pub column: String,
-    /// The share.
+    /// Share of the rows whose value in the column no other row has, from 0 to 1.
     pub singled_out: f64,
 }
 

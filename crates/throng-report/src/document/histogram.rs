@@ -9,7 +9,7 @@ pub struct Bin {
     pub from: u64,
     /// Upper bound, inclusive.
     pub to: u64,
-    /// Number of classes.
+    /// Number of classes whose size is in the bin.
     pub classes: u64,
     /// Number of rows in these classes.
     pub rows: u64,

@@ -32,11 +32,11 @@ const SCHEMA_VERSION: u32 = 1;
 /// Content of `_throng/metrics.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sidecar {
-    /// Version of this schema.
+    /// Version of the schema of the sidecar.
     pub schema_version: u32,
-    /// Version of Throng.
+    /// Version of Throng that made the release.
     pub throng_version: String,
-    /// Id of the run.
+    /// Id of the run that made the release.
     pub run_id: String,
     /// Digest of the policy in effect, without locations.
     pub policy_digest: String,
@@ -88,7 +88,7 @@ pub struct TableFacts {
     pub rows: u64,
     /// Number of suppressed rows.
     pub suppressed_rows: u64,
-    /// Number of classes.
+    /// Number of equivalence classes of the table.
     pub classes: u64,
     /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
@@ -114,9 +114,9 @@ impl TableFacts {
 /// Size of the input.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct InputFacts {
-    /// Number of rows.
+    /// Number of rows that were read, suppressed ones included.
     pub rows: u64,
-    /// Number of files.
+    /// Number of files that were read.
     pub files: u64,
     /// Total size of the files.
     pub bytes: u64,
@@ -128,9 +128,9 @@ pub struct InputFacts {
 /// Size of the release.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct OutputFacts {
-    /// Number of rows.
+    /// Number of released rows.
     pub rows: u64,
-    /// Number of files.
+    /// Number of data files that were written.
     pub files: u64,
     /// Total size of the files.
     pub bytes: u64,
@@ -215,7 +215,7 @@ pub struct PseudonymFacts {
     pub column: String,
     /// Scope in which pseudonyms are the same: `per-run` or `stable`.
     pub scope: Cow<'static, str>,
-    /// Number of people.
+    /// Number of people who have rows in the release.
     pub people: u64,
     /// Number of distinct profiles.
     pub profiles: u64,
@@ -231,7 +231,7 @@ fn is_zero(number: &u64) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrivacyUnit {
-    /// Rows.
+    /// Rows, each of which stands for one person.
     #[default]
     Rows,
     /// Units of privacy, such as people or households, which may have several rows.
@@ -308,7 +308,7 @@ pub struct SensitiveFacts {
 /// Utility of the release.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UtilityFacts {
-    /// Number of classes.
+    /// Number of equivalence classes of the release.
     pub classes: u64,
     /// Normalized average class size.
     pub avg: f64,
@@ -363,7 +363,7 @@ pub struct DetailStep {
     /// Upper bound of the share; the lower bound is that of the previous step. 0 is the exact value, 1 the whole
     /// domain.
     pub up_to: f64,
-    /// Number of rows.
+    /// Number of rows whose released value covers a share within the step.
     pub rows: u64,
 }
 
@@ -400,7 +400,7 @@ pub struct AlgorithmFacts {
     pub seed: u64,
     /// Budget of local search.
     pub budget: String,
-    /// Number of leaves.
+    /// Number of leaves of the partition, over all parts.
     pub leaves: u64,
     /// Cycles of local search; the minimum over parts.
     pub search_cycles: u32,
@@ -412,7 +412,7 @@ pub struct AlgorithmFacts {
 /// Resource usage of the job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResourceFacts {
-    /// Number of threads.
+    /// Number of worker threads of the job.
     pub threads: usize,
     /// Peak memory of the process, where the system reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -429,7 +429,7 @@ pub struct ClusterFacts {
     pub partitions: usize,
     /// Number of groups: distinct combinations of quasi-identifiers and counted sensitive values.
     pub groups: u64,
-    /// Size of the outline, which every executor reads.
+    /// Size of the release plan, which every executor reads.
     pub outline_bytes: u64,
     /// Shuffled bytes in memory format, by the stage that received them.
     pub shuffle_bytes: BTreeMap<Cow<'static, str>, u64>,

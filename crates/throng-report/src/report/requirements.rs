@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use maud::{Markup, html};
-use throng_core::model::{Bound, bound_of, describe_requirement};
-use throng_core::verify::CONSTRAINED;
+use throng_core::model::{K_ANONYMITY, LimitKind, P_SENSITIVITY, caption_of, describe_requirement, limit_kind_of};
 
 use crate::document::{PrivacyFacts, PrivacyUnit, Quantity, Requirement, Sidecar};
 use crate::numbers::cell;
@@ -58,25 +57,19 @@ fn row(at: usize, requirement: &Requirement, privacy: &PrivacyFacts) -> Markup {
 fn words(requirement: &Requirement, privacy: &PrivacyFacts) -> Cow<'static, str> {
     let counts_units = privacy.counts == PrivacyUnit::Units;
     let words = match &*requirement.model {
-        "k-anonymity" if counts_units => "units, such as people, with rows in the smallest class",
-        "p-sensitivity" if counts_units => {
-            "different values in every class that as many different units carry, nulls not counted"
+        K_ANONYMITY if counts_units => Some("units, such as people, with rows in the smallest class"),
+        P_SENSITIVITY if counts_units => {
+            Some("different values in every class that as many different units carry, nulls not counted")
         }
-        "k-anonymity" if privacy.repeating_identifiers > 0 => {
-            "rows in the smallest class; several of them may belong to one person"
+        K_ANONYMITY if privacy.repeating_identifiers > 0 => {
+            Some("rows in the smallest class; several of them may belong to one person")
         }
-        "k-anonymity" => "rows in the smallest class",
-        "p-sensitivity" => "different values in every class, nulls not counted",
-        "extended p-sensitivity" => "different values in every class, where all below a protected value are one",
-        "p+-sensitivity" => "different categories in every class",
-        "alpha-weight" => "total weight of the categories in every class; the least sensitive weigh most",
-        CONSTRAINED => "rows that are generalized beyond the limit of the policy",
-        other => {
-            let column = requirement.column.as_deref().unwrap_or_default();
-            return describe_requirement(other, column, requirement.required).into();
-        }
+        model => caption_of(model),
     };
-    words.into()
+    words.map(Cow::Borrowed).unwrap_or_else(|| {
+        let column = requirement.column.as_deref().unwrap_or_default();
+        describe_requirement(&requirement.model, column, requirement.required).into()
+    })
 }
 
 fn holds(requirement: &Requirement) -> bool {
@@ -86,9 +79,8 @@ fn holds(requirement: &Requirement) -> bool {
     };
     let (required, achieved) = (number(requirement.required), number(requirement.achieved));
     // Measures are rounded to six digits.
-    match bound_of(&requirement.model) {
-        _ if requirement.model == CONSTRAINED => achieved <= required,
-        Bound::AtMost => achieved <= required + 1e-6,
-        Bound::AtLeast => achieved + 1e-6 >= required,
+    match limit_kind_of(&requirement.model) {
+        LimitKind::AtMost => achieved <= required + 1e-6,
+        LimitKind::AtLeast => achieved + 1e-6 >= required,
     }
 }

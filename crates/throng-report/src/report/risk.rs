@@ -6,7 +6,7 @@ use throng_core::risk::PeopleSource;
 
 use crate::document::{AttackerRisk, MatchedPeople, PopulationFacts, Quantity, RiskFacts, Sidecar};
 use crate::numbers::{cell, count, figure, percent};
-use crate::page::{captioned, head, row_head};
+use crate::page::{MARKETER, PROSECUTOR, captioned, head, row_head};
 use crate::plot::{Caption, PairedBar, paired_bars};
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
@@ -100,11 +100,11 @@ fn table(risk: &RiskFacts, k: Option<u64>) -> Markup {
         table id="risk" {
             (head("Risk by attacker", &[("Attacker", false), ("Original", true), ("Release", true)]))
             tbody {
-                (group("Prosecutor", "knows that the person is in the table"))
+                (group("Prosecutor", PROSECUTOR))
                 (attacker("prosecutor", &before.prosecutor, &after.prosecutor, k))
                 (group("Journalist", journalist))
                 (attacker("journalist", &before.journalist, &after.journalist, k))
-                (group("Marketer", "looks for anybody, and is content with the average"))
+                (group("Marketer", MARKETER))
                 (pair("rows found on average", "marketer.average", before.marketer.average, after.marketer.average, ""))
                 (group("All of them", ""))
                 (pair(

@@ -22,7 +22,7 @@ pub struct Attempt {
 /// Figures of a release that was not published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// Number of classes.
+    /// Number of equivalence classes of the release.
     pub classes: u64,
     /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
@@ -56,13 +56,13 @@ impl Figures {
 /// Relative errors of random counts in a release, against the true counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountErrors {
-    /// Median.
+    /// Error that half of the counts do not exceed.
     pub median: f64,
-    /// 95th percentile.
+    /// Error that 95 % of the counts do not exceed.
     pub p95: f64,
 }
 
-/// Result of a sweep.
+/// The combinations that a sweep has tried, with what each of them would release.
 #[derive(Clone, Debug)]
 pub struct SweepReport {
     /// Rows of the input.

@@ -26,7 +26,7 @@ pub fn sweep_page(swept: &SweepReport) -> String {
             h2 { "The frontier" }
             p {
                 "Less risk costs detail. The line goes through the policies that no other beats: whatever loses less has a \
-                 higher risk. Every point was computed from recoded classes, and every class was held against its policy."
+                 higher risk. Every point was computed from recoded classes, and every class was checked against its policy."
             }
             (plot(swept, &LOSS))
         }

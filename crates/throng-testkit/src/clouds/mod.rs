@@ -15,7 +15,7 @@ use crate::server_process::ServerProcess;
 /// Version of Azurite; the newest that runs on Node 20.
 const AZURITE: &str = "azurite@3.34.0";
 
-/// A store of a cloud.
+/// A local process that serves the API of a cloud's object store.
 #[derive(Debug)]
 pub struct CloudStore {
     scheme: &'static str,

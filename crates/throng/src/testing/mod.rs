@@ -29,7 +29,7 @@ pub use tables::{encode, tables};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{rule} ({context})")]
 pub struct ContractViolation {
-    /// The rule.
+    /// What the contract requires, in words.
     pub rule: &'static str,
     /// Where it was broken: the table, the model, the class. Holds counts but no values.
     pub context: String,

@@ -215,7 +215,7 @@ fn seed(left: &mut RemainingUnits, seeds: Seeds, number: u64, before: Option<&[f
     }
 }
 
-/// A grown class.
+/// A class that has grown from a seed until it satisfies the models.
 struct GrownClass {
     units: Vec<u32>,
     tally: Tally,

@@ -37,7 +37,7 @@ use self::annealing_cycle::Annealing;
 use self::grow::{Seeds, grow, join_cheapest};
 use self::leaves::leaves;
 use self::privacy_by_kind::PrivacyByKind;
-use self::recluster::rework;
+use self::recluster::recluster;
 use self::refine::{RefineEffort, refine};
 use self::regions::{UnitLists, regions};
 use self::subproblem::Subproblem;
@@ -222,7 +222,7 @@ fn joined(units: &Units, rules: &PrivacyByKind<'_>, rich: Vec<Vec<u32>>, poor: V
 fn searched(units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> (UnitLists, bool) {
     in_regions(units, rules, classes, round, |patch, draw| {
         let is_refined = refine(patch, RefineEffort::FULL);
-        rework(patch, draw) || is_refined
+        recluster(patch, draw) || is_refined
     })
 }
 

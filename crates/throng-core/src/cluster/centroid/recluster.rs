@@ -33,16 +33,16 @@ const NOISE: f64 = 1e-9;
 
 /// Attempts to recluster the classes of a subproblem. `draw` keys the random choices. Returns whether the errors were
 /// lowered.
-pub(super) fn rework(patch: &mut Subproblem<'_>, draw: u64) -> bool {
+pub(super) fn recluster(patch: &mut Subproblem<'_>, draw: u64) -> bool {
     let turns = (FEW / patch.classes.len().max(1)).clamp(1, TURNS);
     let mut has_gained = false;
     for turn in 0..turns {
-        has_gained |= rework_once(patch, draw.wrapping_add(turn as u64));
+        has_gained |= recluster_once(patch, draw.wrapping_add(turn as u64));
     }
     has_gained
 }
 
-fn rework_once(patch: &mut Subproblem<'_>, draw: u64) -> bool {
+fn recluster_once(patch: &mut Subproblem<'_>, draw: u64) -> bool {
     let mut has_gained = false;
     let most = (ROWS / patch.rules.least_rows()).max(MOST);
     let mut near = NearestClasses::new(most as usize);

@@ -33,7 +33,7 @@ pub(super) struct Subproblem<'a> {
     reaches: Vec<f32>,
 }
 
-/// A class of a subproblem.
+/// A class of a subproblem: its units by number, and their tally.
 #[derive(Clone, Debug)]
 pub(super) struct SubproblemClass {
     pub(super) units: Vec<u32>,

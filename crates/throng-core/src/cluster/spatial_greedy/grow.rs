@@ -54,38 +54,38 @@ impl<'a> Grower<'a> {
         4 * self.least_rows * self.least_rows
     }
 
-    pub(super) fn rows(&self, ground: &FreeCells, slot: u32) -> u64 {
-        self.table.cell_rows(self.table_cell(ground, slot))
+    pub(super) fn rows(&self, free_cells: &FreeCells, slot: u32) -> u64 {
+        self.table.cell_rows(self.table_cell(free_cells, slot))
     }
 
-    fn table_cell(&self, ground: &FreeCells, slot: u32) -> u32 {
-        self.leaf[ground.cell(slot) as usize]
+    fn table_cell(&self, free_cells: &FreeCells, slot: u32) -> u32 {
+        self.leaf[free_cells.cell(slot) as usize]
     }
 
     /// Grows the class of a seed; returns `None` if it can't be completed.
-    pub(super) fn grow(&self, ground: &FreeCells, seed: u32) -> Option<TentativeClass> {
-        let place = ground.place(seed);
+    pub(super) fn grow(&self, free_cells: &FreeCells, seed: u32) -> Option<TentativeClass> {
+        let place = free_cells.place(seed);
         let mut ranges = BoundingBox { lo: place.to_vec(), hi: place.to_vec() };
-        let mut pool = CandidateCells::new(self.axes, ground, self.near(ground, seed), &ranges);
-        let mut tally = Tally::of_cell(self.table, self.table_cell(ground, seed));
+        let mut pool = CandidateCells::new(self.axes, free_cells, self.near(free_cells, seed), &ranges);
+        let mut tally = Tally::of_cell(self.table, self.table_cell(free_cells, seed));
         let (mut slots, mut is_of_all) = (vec![seed], false);
         loop {
             let nearest = match self.privacy.need(&tally) {
                 Need::Nothing => return Some(TentativeClass { slots, rows: tally.rows(), ranges }),
                 Need::AnyRow(_) => pool.nearest(),
-                Need::DiverseRow(_) => pool.nearest_that(|slot| self.helps(&tally, self.table_cell(ground, slot))),
+                Need::DiverseRow(_) => pool.nearest_that(|slot| self.helps(&tally, self.table_cell(free_cells, slot))),
             };
             match nearest {
                 Some(at) => {
-                    let slot = pool.join(at, self.axes, &mut ranges, ground);
-                    tally.add_cell(self.table, self.table_cell(ground, slot));
+                    let slot = pool.join(at, self.axes, &mut ranges, free_cells);
+                    tally.add_cell(self.table, self.table_cell(free_cells, slot));
                     slots.push(slot);
                 }
                 // The candidates near the seed do not suffice: consider all free cells.
                 None if !is_of_all => {
                     is_of_all = true;
-                    let others = ground.free_slots().filter(|slot| !slots.contains(slot)).collect();
-                    pool = CandidateCells::new(self.axes, ground, others, &ranges);
+                    let others = free_cells.free_slots().filter(|slot| !slots.contains(slot)).collect();
+                    pool = CandidateCells::new(self.axes, free_cells, others, &ranges);
                 }
                 None => return None,
             }
@@ -97,12 +97,12 @@ impl<'a> Grower<'a> {
     }
 
     /// Returns the free cells near a seed.
-    fn near(&self, ground: &FreeCells, seed: u32) -> Vec<u32> {
+    fn near(&self, free_cells: &FreeCells, seed: u32) -> Vec<u32> {
         let count = POOL + POOL_PER_ROW * self.least_rows;
-        let mut near: Vec<(f32, u32)> = Vec::with_capacity(2 * count.min(ground.left()) + 1);
+        let mut near: Vec<(f32, u32)> = Vec::with_capacity(2 * count.min(free_cells.left()) + 1);
         let mut most = f32::INFINITY;
         let looks = LOOKS + LOOKS_PER_ROW * self.least_rows;
-        ground.look_around(self.axes, ground.place(seed), looks, |loss, slot| {
+        free_cells.look_around(self.axes, free_cells.place(seed), looks, |loss, slot| {
             if loss <= most && slot != seed {
                 near.push((loss, slot));
                 if near.len() > 2 * count {
@@ -127,13 +127,13 @@ fn keep_nearest(near: &mut Vec<(f32, u32)>, count: usize) -> f32 {
 
 impl CandidateCells {
     /// Creates candidates for a class with this bounding box.
-    fn new(axes: &LossSpace, ground: &FreeCells, slots: Vec<u32>, ranges: &BoundingBox) -> Self {
+    fn new(axes: &LossSpace, free_cells: &FreeCells, slots: Vec<u32>, ranges: &BoundingBox) -> Self {
         let mut coordinates = vec![0.0; axes.width() * slots.len()];
         for (at, slot) in slots.iter().enumerate() {
             let lanes = coordinates[at..].iter_mut().step_by(slots.len());
-            lanes.zip(ground.place(*slot)).for_each(|(lane, coordinate)| *lane = *coordinate);
+            lanes.zip(free_cells.place(*slot)).for_each(|(lane, coordinate)| *lane = *coordinate);
         }
-        let losses = slots.iter().map(|slot| axes.loss_with(&ranges.lo, &ranges.hi, ground.place(*slot))).collect();
+        let losses = slots.iter().map(|slot| axes.loss_with(&ranges.lo, &ranges.hi, free_cells.place(*slot))).collect();
         Self { slots, coordinates, losses }
     }
 
@@ -161,9 +161,9 @@ impl CandidateCells {
     }
 
     /// Adds a candidate to the class and widens its bounding box. Returns the slot.
-    fn join(&mut self, at: usize, axes: &LossSpace, ranges: &mut BoundingBox, ground: &FreeCells) -> u32 {
+    fn join(&mut self, at: usize, axes: &LossSpace, ranges: &mut BoundingBox, free_cells: &FreeCells) -> u32 {
         let slot = self.slots[at];
-        let place = ground.place(slot);
+        let place = free_cells.place(slot);
         for (lane, coordinate) in place[..axes.width()].iter().enumerate() {
             let before = (ranges.lo[lane], ranges.hi[lane]);
             let after = (before.0.min(*coordinate), before.1.max(*coordinate));

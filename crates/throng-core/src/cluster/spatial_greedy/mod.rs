@@ -40,10 +40,10 @@ struct SpatialClass {
 pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_seed: u64) -> Vec<Class> {
     let (axes, places) = LossSpace::new(table, leaf.iter().copied());
     let seeds = seed_order::in_order(&axes, &places, random_seed);
-    let mut ground = FreeCells::new(&axes, (0..leaf.len() as u32).collect(), places);
+    let mut free_cells = FreeCells::new(&axes, (0..leaf.len() as u32).collect(), places);
     let grower = Grower::new(&axes, leaf, table, privacy);
-    let mut formed = form(&grower, &mut ground, seeds);
-    place_leftovers(&grower, &ground, &mut formed);
+    let mut formed = form(&grower, &mut free_cells, seeds);
+    place_leftovers(&grower, &free_cells, &mut formed);
     if formed.is_empty() {
         return vec![Class::of_cells(table, leaf)];
     }
@@ -55,26 +55,26 @@ pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_see
 }
 
 /// Forms all classes that can be completed.
-fn form(grower: &Grower<'_>, ground: &mut FreeCells, seeds: Vec<u32>) -> Vec<SpatialClass> {
+fn form(grower: &Grower<'_>, free_cells: &mut FreeCells, seeds: Vec<u32>) -> Vec<SpatialClass> {
     let mut formed: Vec<SpatialClass> = Vec::new();
     let (mut seeds, mut failed) = (seeds.into_iter().peekable(), 0);
     while seeds.peek().is_some() && failed < FAILED_SEEDS {
-        ground.forget_taken(grower.axes());
-        let at_once = (ground.left() / grower.apart()).clamp(1, AT_ONCE);
-        let next: Vec<u32> = seeds.by_ref().filter_map(|seed| ground.free_slot(seed)).take(at_once).collect();
-        let grown: Vec<Option<TentativeClass>> = next.par_iter().map(|seed| grower.grow(ground, *seed)).collect();
+        free_cells.forget_taken(grower.axes());
+        let at_once = (free_cells.left() / grower.apart()).clamp(1, AT_ONCE);
+        let next: Vec<u32> = seeds.by_ref().filter_map(|seed| free_cells.free_slot(seed)).take(at_once).collect();
+        let grown: Vec<Option<TentativeClass>> = next.par_iter().map(|seed| grower.grow(free_cells, *seed)).collect();
         for (seed, grown) in next.into_iter().zip(grown) {
-            if !ground.is_free(seed) {
+            if !free_cells.is_free(seed) {
                 continue;
             }
-            let is_there = |grown: &TentativeClass| grown.slots.iter().all(|slot| ground.is_free(*slot));
+            let is_there = |grown: &TentativeClass| grown.slots.iter().all(|slot| free_cells.is_free(*slot));
             let grown = match grown {
-                Some(grown) if !is_there(&grown) => grower.grow(ground, seed),
+                Some(grown) if !is_there(&grown) => grower.grow(free_cells, seed),
                 grown => grown,
             };
             match grown {
                 Some(TentativeClass { slots, rows, ranges }) => {
-                    let cells = slots.into_iter().map(|slot| ground.take(slot)).collect();
+                    let cells = slots.into_iter().map(|slot| free_cells.take(slot)).collect();
                     formed.push(SpatialClass { cells, rows, ranges });
                     failed = 0;
                 }
@@ -86,10 +86,10 @@ fn form(grower: &Grower<'_>, ground: &mut FreeCells, seeds: Vec<u32>) -> Vec<Spa
 }
 
 /// Adds each cell that is still free to the class with the least increase of loss.
-fn place_leftovers(grower: &Grower<'_>, ground: &FreeCells, formed: &mut [SpatialClass]) {
+fn place_leftovers(grower: &Grower<'_>, free_cells: &FreeCells, formed: &mut [SpatialClass]) {
     let axes = grower.axes();
-    for slot in ground.free_slots() {
-        let (place, rows) = (ground.place(slot), grower.rows(ground, slot));
+    for slot in free_cells.free_slots() {
+        let (place, rows) = (free_cells.place(slot), grower.rows(free_cells, slot));
         let cost = |class: &SpatialClass| {
             let after = f64::from(axes.loss_with(&class.ranges.lo, &class.ranges.hi, place));
             let before = f64::from(axes.loss(&class.ranges.lo, &class.ranges.hi));
@@ -100,7 +100,7 @@ fn place_leftovers(grower: &Grower<'_>, ground: &FreeCells, formed: &mut [Spatia
         let class = &mut formed[home];
         class.ranges.include(place);
         class.rows += rows;
-        class.cells.push(ground.cell(slot));
+        class.cells.push(free_cells.cell(slot));
     }
 }
 

@@ -75,10 +75,10 @@ fn classes_are_those_of_a_look_at_all_cells_where_all_are_near() {
         let leaf = all(&rows);
         let (axes, places) = LossSpace::new(&rows.table, leaf.iter().copied());
         let seeds = seed_order::in_order(&axes, &places, 0);
-        let mut ground = FreeCells::new(&axes, leaf.clone(), places);
+        let mut free_cells = FreeCells::new(&axes, leaf.clone(), places);
         let grower = Grower::new(&axes, &leaf, &rows.table, &privacy);
         let mut found: Vec<Vec<u32>> =
-            form(&grower, &mut ground, seeds.clone()).into_iter().map(|class| class.cells).collect();
+            form(&grower, &mut free_cells, seeds.clone()).into_iter().map(|class| class.cells).collect();
         found.iter_mut().for_each(|class| class.sort_unstable());
         assert_eq!(found, by_brute_force(&rows.table, &privacy, seeds), "{columns} columns");
         assert!(found.len() > 20);
