@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use throng_core::bound::{BoundEffort, lower_bound};
 use throng_core::cluster::IgnoreProgress;
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
@@ -61,7 +62,8 @@ fn main() -> Result<()> {
             report.push_str(&text);
             if let (Some(out), true) = (&out, (k, p) == PICTURED) {
                 fs::create_dir_all(out)?;
-                fs::write(out.join(format!("{}.svg", data_set.file)), svg(&case, &tried, &Trial::name_of(THRONG)))?;
+                let plot = svg(&case, &tried, &Trial::name_of(THRONG), bound(&data_set, k, p));
+                fs::write(out.join(format!("{}.svg", data_set.file)), plot)?;
             }
         }
     }
@@ -70,6 +72,13 @@ fn main() -> Result<()> {
         fs::write(out.join("loss.md"), report)?;
     }
     Ok(())
+}
+
+/// Returns a lower bound of the NCP of any release; `None` if columns have weights, which the bound has too and NCP does not.
+fn bound(data_set: &DataSet, k: u64, p: u64) -> Option<f64> {
+    let privacy = Privacy::p_sensitive_k_anonymity(k, p, data_set.sensitive);
+    let is_even = data_set.table().quasi().iter().all(|quasi| quasi.spec.weight == 1.0);
+    is_even.then(|| lower_bound(data_set.table(), &privacy, BoundEffort::once(&|| true)).value)
 }
 
 /// Returns the trials as a table, the least loss first.

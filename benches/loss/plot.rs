@@ -1,4 +1,4 @@
-//! Plots loss over time: one mark and label per algorithm, time on a logarithmic axis.
+//! Plots loss over time: one mark and label per algorithm, time on a logarithmic axis, and the lower bound as a line.
 
 use crate::trial::{Outcome, Trial};
 
@@ -13,8 +13,8 @@ const LINES: u32 = 5;
 /// Minimum distance of labels.
 const LABEL_HEIGHT: f64 = 12.0;
 
-/// Returns the plot as SVG.
-pub fn svg(title: &str, trials: &[Trial], highlighted: &str) -> String {
+/// Returns the plot as SVG. `bound` is a lower bound of the loss of any release, if there is one.
+pub fn svg(title: &str, trials: &[Trial], highlighted: &str, bound: Option<f64>) -> String {
     let mut points: Vec<(f64, f64, &str)> = trials.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.1.total_cmp(&b.1));
     let seconds = || points.iter().map(|point| point.0);
@@ -61,6 +61,15 @@ pub fn svg(title: &str, trials: &[Trial], highlighted: &str) -> String {
         (TOP + floor) / 2.0,
         (TOP + floor) / 2.0
     ));
+    if let Some(bound) = bound {
+        let at = y(bound);
+        text.push_str(&format!(
+            "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{axis_end}\" y2=\"{at:.1}\" stroke=\"#2e7d32\" stroke-dasharray=\"6 3\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#2e7d32\">no release is below {bound:.4}</text>\n",
+            LEFT + 6.0,
+            at + 14.0
+        ));
+    }
     // From bottom to top: a label that would overlap one below it moves up.
     let mut labels: Vec<(f64, f64)> = Vec::new();
     for (seconds, ncp, name) in points {
