@@ -65,7 +65,7 @@ impl ArrivalSetting {
 /// How long a row of a stream may wait. At least one limit is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamDelay {
-    /// Number of rows that may arrive until a row is released; at least 1.
+    /// Number of rows that may arrive until a row is released; at least k.
     pub rows: Option<u64>,
     /// Time until a row is released.
     pub time: Option<Duration>,

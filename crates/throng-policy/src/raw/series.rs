@@ -52,12 +52,13 @@ pub enum RawMaxDelay {
     Stream(RawStreamDelay),
 }
 
-/// How long a row of a stream may wait. A row is released, or suppressed, at the limit that it reaches first.
+/// How long a row of a stream may wait. A row is released, or suppressed, at the limit that it reaches first, or up to an eighth
+/// of the limit earlier, together with a row that has reached it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "StreamDelay")]
 pub struct RawStreamDelay {
-    /// The number of rows that may arrive until a row is released. It bounds the memory of the stream. At least 1. By
+    /// The number of rows that may arrive until a row is released. It bounds the memory of the stream. At least `k`. By
     /// default there is no limit.
     #[schemars(range(min = 1))]
     pub rows: Option<u64>,
