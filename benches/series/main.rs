@@ -118,7 +118,9 @@ fn stream(trial: &StreamTrial) -> Result<()> {
     }
     if let Some(bound) = bound {
         let ratio = bound / batch.ncp;
-        println!("in random order, any operator with this delay: NCP at least {bound:.4}, {ratio:.2} over batch");
+        println!(
+            "in random order, any operator with this delay whose classes leave as a whole: NCP at least {bound:.4}, {ratio:.2} over batch"
+        );
     }
     Ok(())
 }
