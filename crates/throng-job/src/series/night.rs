@@ -21,8 +21,8 @@ use rustc_hash::FxHashSet;
 use throng_core::columns::BLOCK_COLUMN;
 use throng_core::row_hash::Checksum;
 use throng_core::series::{
-    ABSENT, CarriedRows, Crowd, Newcomers, NightCounts, Pool, RowKey, SeriesRules, SeriesState, ShownRow, WaitingRow,
-    audit, next_state,
+    ABSENT, CarriedRows, Crowd, Newcomers, NightCounts, Pool, RememberedRow, RowKey, SeriesRules, SeriesState,
+    ShownRow, WaitingRow, audit, next_state,
 };
 use throng_datafusion::{AnonymizedTable, Anonymizer, Progress};
 use throng_policy::{BoundSensitive, LeaverSetting, Policy, SeriesSettings};
@@ -138,17 +138,21 @@ impl Night<'_> {
     /// Matches the rows of the input with those of the ledger, unit by unit.
     async fn matched(&self, ledger: &Ledger) -> Result<MatchedRows, JobError> {
         let room = reservation(self.session);
-        let index = Field::new("index", DataType::UInt64, false);
-        let schema = Arc::new(Schema::new(key_fields().chain([index]).collect::<Vec<_>>()));
+        // Twice the index, and one more if the last release did not show the row.
+        let place = Field::new("place", DataType::UInt64, false);
+        let schema = Arc::new(Schema::new(key_fields().chain([place]).collect::<Vec<_>>()));
         let mut known = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut first = 0;
         for part in &ledger.parts {
             // Yields, so that a job can be stopped here.
             tokio::task::yield_now().await;
             reserve(&room, part.state_room())?;
-            let keys: Vec<RowKey> = self.state(ledger, part)?.rows.iter().map(|row| row.key).collect();
+            let state = self.state(ledger, part)?;
+            let keys: Vec<RowKey> = state.rows.iter().map(|row| row.key).collect();
+            let is_dropped = |row: &RememberedRow| u64::from(state.last_class(row.block) == ABSENT);
+            let places = (first..).zip(&state.rows).map(|(index, row)| 2 * index + is_dropped(row));
             let mut columns = key_columns(&keys);
-            columns.push(Arc::new((first..first + part.rows).collect::<UInt64Array>()));
+            columns.push(Arc::new(places.collect::<UInt64Array>()));
             let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(kernel)?;
             known.push(batch, keys.iter().map(|key| bucket_of(key.unit)))?;
             first += part.rows;
@@ -168,15 +172,16 @@ impl Night<'_> {
             reserve(&room, bucket_room)?;
             let rows = self.tonight.read(bucket)?;
             let known = known.read(bucket)?;
-            let indices = known.column(KEY_COLUMNS.len()).as_primitive::<UInt64Type>();
+            let places = known.column(KEY_COLUMNS.len()).as_primitive::<UInt64Type>();
             let mut known: Vec<(RowKey, u64)> =
-                keys_of(&known).into_iter().zip(indices.values().iter().copied()).collect();
+                keys_of(&known).into_iter().zip(places.values().iter().copied()).collect();
             known.par_sort_unstable();
             let known_keys: Vec<RowKey> = known.iter().map(|(key, _)| *key).collect();
             let mut new: Vec<(RowKey, u32)> = Vec::new();
-            for (row, found) in (0..).zip(match_rows(&rows.keys, &known_keys)) {
+            let is_shown = |at: usize| known[at].1.is_multiple_of(2);
+            for (row, found) in (0..).zip(match_rows(&rows.keys, &known_keys, is_shown)) {
                 match found {
-                    Some(at) => is_present.set_bit(known[at].1 as usize, true),
+                    Some(at) => is_present.set_bit((known[at].1 / 2) as usize, true),
                     None => new.push((rows.keys[row as usize], row)),
                 }
             }
@@ -187,7 +192,7 @@ impl Night<'_> {
             let waiting = ledger.waiting.iter().map(|row| row.key).filter(|key| bucket_of(key.unit) == bucket as u32);
             let waiting: Vec<RowKey> = waiting.collect();
             let keys_of_new: Vec<RowKey> = new.iter().map(|(key, _)| *key).collect();
-            for ((key, _), found) in new.iter_mut().zip(match_rows(&keys_of_new, &waiting)) {
+            for ((key, _), found) in new.iter_mut().zip(match_rows(&keys_of_new, &waiting, |_| true)) {
                 *key = found.map_or(*key, |at| waiting[at]);
             }
             new.par_sort_unstable();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::take_record_batch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Schema, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::{FutureExt, TryFutureExt, TryStreamExt};
@@ -303,12 +303,26 @@ fn plain(batch: &RecordBatch) -> Result<RecordBatch, JobError> {
         .map_err(|_| JobError::internal("columns of another type"))
 }
 
-/// Returns the keyed hash of each row.
+/// Returns the keyed hash of each row. Both zeros of floating-point numbers are one value.
 pub(super) fn hashes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u128>, JobError> {
+    let columns: &[ArrayRef] = &columns.iter().map(with_one_zero).collect::<Vec<_>>();
     let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
     let rows = columns.first().map_or(0, |column| column.len());
     let hashes = RowHasher::new(&types, key.seed("rows"))?.hash(columns, rows)?;
     Ok(hashes.into_iter().map(|hash| key.hash(hash)).collect())
+}
+
+/// Returns a column in which no zero has a sign.
+fn with_one_zero(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float32 => {
+            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0))
+        }
+        DataType::Float64 => {
+            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0))
+        }
+        _ => Arc::clone(column),
+    }
 }
 
 /// Returns sensitive columns as p counts them: look-alikes are equal, and values that are not counted are null.
@@ -336,4 +350,18 @@ pub(super) fn codes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, J
 /// Returns the fingerprints of released labels, row by row.
 pub(super) fn fingerprints(labels: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, JobError> {
     Ok(hashes(labels, key.derive("series class", &[]))?.into_iter().map(|hash| (hash as u64).max(1)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::Float64Array;
+
+    use super::*;
+
+    #[test]
+    fn zeros_have_one_code() {
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(1.0), None]));
+        let codes = codes(&[column], ReleaseKey::PUBLIC).unwrap();
+        assert!(codes[0] == codes[1] && codes[0] != codes[2] && codes[3] == UNCOUNTED, "{codes:?}");
+    }
 }

@@ -23,6 +23,8 @@ use crate::job::{JobOptions, PublishedRelease};
 type Person = (u32, u32, &'static str);
 
 const ILLNESSES: [&str; 5] = ["flu", "gout", "asthma", "angina", "cold"];
+/// An age that is missing.
+const NO_AGE: u32 = u32::MAX;
 const KEY: ReleaseKey = ReleaseKey::PUBLIC;
 
 /// A folder with an input, a policy, releases and a ledger.
@@ -32,12 +34,26 @@ struct Town {
     next: u32,
     more: &'static str,
     rows_per_unit: u32,
+    /// What ids begin with.
+    id: &'static str,
+    /// Settings of the columns `age` and `zip`.
+    age: &'static str,
+    zip: &'static str,
 }
 
 impl Town {
     fn new(people: u32) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut town = Self { folder, people: BTreeMap::new(), next: 0, more: "", rows_per_unit: 1 };
+        let mut town = Self {
+            folder,
+            people: BTreeMap::new(),
+            next: 0,
+            more: "",
+            rows_per_unit: 1,
+            id: "",
+            age: "{ role = 'quasi' }",
+            zip: "{ role = 'quasi', release = 'interval' }",
+        };
         town.come(people);
         town
     }
@@ -57,7 +73,9 @@ impl Town {
     fn policy(&self, mode: &str) -> Policy {
         let mut table = "id,age,zip,illness,hours\n".to_owned();
         for (id, (age, zip, illness)) in &self.people {
-            writeln!(table, "{},{age},{zip},{illness},{}", id / self.rows_per_unit, id * 17 % 1000).unwrap();
+            let age = if *age == NO_AGE { String::new() } else { age.to_string() };
+            let unit = id / self.rows_per_unit;
+            writeln!(table, "{}{unit},{age},{zip},{illness},{}", self.id, id * 17 % 1000).unwrap();
         }
         fs::write(self.path("people.csv"), table).unwrap();
         let (series, unit) = match mode {
@@ -68,10 +86,12 @@ impl Town {
         };
         let text = format!(
             "version = 1\n[input]\nlocation = '{}'\n[output]\nlocation = '{}'\nmode = '{mode}'\n[privacy]\nk = 3\np = 2\n{unit}\n\
-             {series}\n[columns]\nid.role = 'identifier'\nage.role = 'quasi'\nzip = {{ role = 'quasi', release = 'interval' }}\n\
-             illness.role = 'sensitive'\nhours.role = 'insensitive'\n",
+             {series}\n[columns]\nid.role = 'identifier'\nage = {}\nzip = {}\nillness.role = 'sensitive'\n\
+             hours.role = 'insensitive'\n",
             self.path("people.csv").display(),
             self.path("out").display(),
+            self.age,
+            self.zip,
         );
         let policy = Policy::parse(&text, Path::new("."), &Overrides::default()).unwrap();
         policy.with_secret(Secret::new("an example, and no secret at all").unwrap())
@@ -512,4 +532,20 @@ async fn a_ledger_inside_the_output_is_refused() {
     policy.series.as_mut().unwrap().ledger = town.path("out/ledger").display().to_string();
     let error = run_with_key(&policy, &JobOptions::default(), None, false, KEY).await.unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
+}
+
+/// The input does not change, and the rows that are not shown have no class among themselves.
+#[tokio::test]
+async fn rows_that_the_policy_suppresses_are_no_error() {
+    let mut town = Town::new(40);
+    town.age = "{ role = 'quasi', nulls = 'suppress' }";
+    town.people.get_mut(&7).unwrap().0 = NO_AGE;
+    let first = town.night().await.unwrap();
+    assert_eq!((first.sidecar.output.rows, first.sidecar.output.suppressed_rows), (39, 1));
+    for _ in 0..3 {
+        assert_eq!(town.night().await.unwrap().sidecar.output.rows, 39);
+    }
+    town.come(12);
+    assert!(town.night().await.unwrap().sidecar.output.rows > 39);
+    assert!(town.verify().await.holds());
 }
