@@ -25,6 +25,7 @@ mod rows;
 mod run;
 mod sealed;
 mod seen_rows;
+mod turnover;
 mod verify_ledger;
 
 use crate::error::JobError;

@@ -46,6 +46,7 @@ use super::rows::{
     KEY_COLUMNS, KeyedRows, TonightRows, bucket_of, code_columns, code_fields, codes, codes_of, counted_columns,
     fingerprints, hashes, key_columns, key_fields, keys_of,
 };
+use super::turnover::Turnover;
 
 /// Rows of a release that are read at a time.
 const BATCH_ROWS: usize = 8 << 10;
@@ -74,6 +75,8 @@ pub(super) struct DecidedNight {
     pub(super) ledger: LedgerWriter,
     pub(super) waiting: Vec<WaitingRow>,
     pub(super) releases: u64,
+    /// Number of remembered releases, with this one.
+    pub(super) remembered: usize,
     pub(super) counts: NightCounts,
     /// Leaves and cycles of search of the newcomers.
     pub(super) formed: (u64, u32),
@@ -101,7 +104,6 @@ impl Night<'_> {
     pub(super) async fn decide(&self, clock: &Arc<StageTimer>) -> Result<DecidedNight, JobError> {
         let span = clock.begin(Stage::Cluster, None);
         let rules = self.rules();
-        let releases = self.ledger.as_ref().map_or(0, |ledger| ledger.header.releases);
         let (is_present, chosen) = match &self.ledger {
             None => (BooleanBufferBuilder::new(0), self.first_rows(&rules, clock).await?),
             Some(ledger) => {
@@ -113,7 +115,7 @@ impl Night<'_> {
                 decided.instrument(span).await?
             }
         };
-        self.closed(releases, &is_present, chosen, &rules).await
+        self.closed(&is_present, chosen, &rules).await
     }
 
     fn rules(&self) -> SeriesRules {
@@ -260,6 +262,7 @@ impl Night<'_> {
         let room = reservation(self.session);
         let all: Vec<u32> = (0..pool.keys.len() as u32).collect();
         let units = Pool::units_of(&pool.keys, all.iter().copied());
+        let mut turnover = Turnover::new(&pool.keys, &units);
         let (mut shown_units, mut first) = (FxHashSet::default(), 0);
         for part in &ledger.parts {
             tokio::task::yield_now().await;
@@ -267,9 +270,11 @@ impl Night<'_> {
             let state = self.state(ledger, part)?;
             let is_present = bits(is_present, first, state.rows.len());
             first += state.rows.len();
+            turnover.add(&state, &is_present);
             shown_units.extend(CarriedRows::decide(&state, rules, &is_present).shown_units(&state, &units));
         }
         drop(room);
+        turnover.check(&self.settings.unit)?;
         let units: Vec<u128> = pool.keys.iter().map(|key| key.unit).collect();
         let formed = form(self.anonymizer, &pool.content, &units, self.place.key, self.settings.reserve)?;
         let of_pool = Pool {
@@ -390,12 +395,13 @@ impl Night<'_> {
     /// more, from the values to release.
     async fn closed(
         &self,
-        releases: u64,
         is_present: &BooleanBufferBuilder,
         chosen: ChosenRows,
         rules: &SeriesRules,
     ) -> Result<DecidedNight, JobError> {
         let ChosenRows { rows: new, waiting, mut counts, formed } = chosen;
+        let (releases, remembered) =
+            self.ledger.as_ref().map_or((0, 0), |ledger| (ledger.header.releases, ledger.header.remembered));
         let mut fields: Vec<Field> =
             self.content_schema().fields().iter().map(|field| field.as_ref().clone()).collect();
         fields.push(Field::new(BLOCK_COLUMN, DataType::UInt64, false));
@@ -412,7 +418,7 @@ impl Night<'_> {
             let of_ledger = part.as_ref().map_or(0, |(_, part)| part.room());
             reserve(&room, of_ledger + new.room(number as usize))?;
             let (state, before) = match part {
-                None => (SeriesState { releases, ..SeriesState::default() }, None),
+                None => (SeriesState { releases, remembered, ..SeriesState::default() }, None),
                 Some((ledger, part)) => {
                     let damaged = || self.place.damaged(&ledger.header.run_id);
                     (self.state(ledger, &part)?, Some(ledger.content(&part).ok_or_else(damaged)?))
@@ -463,7 +469,19 @@ impl Night<'_> {
         drop(room);
         let rows = Arc::new(release.finish()?);
         let cells = cells.finish(&rules.crowd, self.session)?;
-        Ok(DecidedNight { rows, checksum, ledger: next, waiting, releases: releases + 1, counts, formed, cells })
+        let remembered = rules.remembered_after(remembered);
+        let releases = releases + 1;
+        Ok(DecidedNight {
+            rows,
+            checksum,
+            ledger: next,
+            waiting,
+            releases,
+            remembered,
+            counts,
+            formed,
+            cells,
+        })
     }
 
     /// Reads the newcomers of a part, in ascending order of their keys.

@@ -534,6 +534,55 @@ async fn a_ledger_inside_the_output_is_refused() {
     assert!(error.to_string().contains("overlap"), "{error}");
 }
 
+/// If ids become text, all pseudonyms change.
+#[tokio::test]
+async fn a_unit_of_another_type_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    town.id = "A";
+    refused(&town, Kind::BadPolicy, "`id` of the `unit` was of type integer").await;
+    town.id = "";
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+    town.id = "A";
+    let begun = run_with_key(&town.policy("series"), &JobOptions::default(), None, true, KEY).await.unwrap();
+    assert_eq!(series(&begun).releases, 1);
+}
+
+#[tokio::test]
+async fn ids_that_are_written_in_another_way_are_refused() {
+    let mut town = Town::new(60);
+    town.id = "A";
+    town.night().await.unwrap();
+    town.id = "A0";
+    town.come(5);
+    refused(&town, Kind::BadPolicy, "equal to them in everything but the `unit`").await;
+    // Other people come under new ids, and that is a night like others.
+    town.people.retain(|id, _| *id >= 60);
+    town.come(60);
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+}
+
+#[tokio::test]
+async fn a_series_remembers_more_or_fewer_releases_from_one_night_to_the_next() {
+    let mut town = Town::new(60);
+    let nights = [(3, 0), (3, 1), (3, 2), (3, 3), (3, 3), (12, 3), (12, 4), (12, 5), (2, 6), (12, 2), (12, 3)];
+    for (night, (remember, remembered)) in (0..).zip(nights) {
+        town.more = if remember == 12 {
+            "remember = 12\n"
+        } else if remember == 3 {
+            "remember = 3\n"
+        } else {
+            "remember = 2\n"
+        };
+        let release = town.night().await.unwrap();
+        assert_eq!(series(&release).remembered, remembered, "night {night}");
+        let verified = town.verify().await;
+        assert!(verified.holds() && verified.releases == night + 1, "night {night}: {verified:?}");
+        town.people.remove(&(night as u32 * 5));
+        town.come(6);
+    }
+}
+
 /// The input does not change, and the rows that are not shown have no class among themselves.
 #[tokio::test]
 async fn rows_that_the_policy_suppresses_are_no_error() {
@@ -548,4 +597,65 @@ async fn rows_that_the_policy_suppresses_are_no_error() {
     town.come(12);
     assert!(town.night().await.unwrap().sidecar.output.rows > 39);
     assert!(town.verify().await.holds());
+}
+
+/// A label of a mask has as many stars as the longest code is long, and must be the same every night.
+#[tokio::test]
+async fn labels_of_masked_codes_stay_whichever_codes_come_and_go() {
+    let mut town = Town::new(60);
+    (town.zip, town.more) = ("{ role = 'quasi', hierarchy = { mask = 'right' } }", "max_delay = 0\n");
+    for id in 0..12 {
+        town.people.get_mut(&id).unwrap().1 = 123_450 + id % 6;
+    }
+    town.night().await.unwrap();
+    let mut kept = vec![town.keep("night-1")];
+    let mut shown = 60;
+    for night in 2..6 {
+        match night {
+            // Shorter codes, longer ones, and the longest of the first night leave.
+            2 => town.come(12),
+            3 => {
+                town.come(12);
+                town.people.range_mut(72..).for_each(|(id, person)| person.1 = 12_345_670 + id % 6);
+            }
+            4 => town.people.retain(|id, _| *id >= 12),
+            _ => town.come(12),
+        }
+        let release = town.night().await.unwrap();
+        assert!(release.sidecar.output.rows > shown || night == 4, "night {night}: newcomers are shown");
+        shown = release.sidecar.output.rows;
+        assert!(town.verify().await.holds(), "night {night}");
+        let found = town.compare(&kept).await;
+        assert!(found.iter().all(SeriesComparison::holds), "night {night}: {found:?}");
+        kept.push(town.keep(&format!("night-{night}")));
+    }
+}
+
+/// A release has as many rows as the one before when half of the delivery is lost, since they are shown on.
+#[tokio::test]
+async fn a_delivery_is_compared_with_the_one_before() {
+    let mut town = Town::new(60);
+    let guarded = async |town: &Town, is_rebase: bool| {
+        let mut policy = town.policy("series");
+        policy.privacy.guards.max_rows_change = Some(0.1);
+        run_with_key(&policy, &JobOptions::default(), None, is_rebase, KEY).await
+    };
+    guarded(&town, false).await.unwrap();
+    let all = town.people.clone();
+    town.people.retain(|id, _| *id >= 20);
+    for is_rebase in [false, true] {
+        let error = guarded(&town, is_rebase).await.unwrap_err();
+        let text = error.to_string();
+        assert!(error.kind() == Kind::BadData && text.contains("33.3 % fewer than the 60 of the last input"), "{text}");
+    }
+    // Five leave every night, and are shown on.
+    town.people = all;
+    for night in 0..4 {
+        town.people.remove(&night);
+        town.people.remove(&(night + 20));
+        guarded(&town, false).await.unwrap();
+    }
+    assert!(series(&town.night().await.unwrap()).shown_on > 0);
+    // The release has more rows than the input by now.
+    guarded(&town, false).await.unwrap();
 }
