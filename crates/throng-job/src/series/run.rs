@@ -102,6 +102,7 @@ pub(super) async fn run_with_key(
                 ExistingRelease::OfRun(run_id) => Some(run_id.as_str()),
                 ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
             };
+            place.check_owner(&output, known_run, &policy.store).await?;
             let ledger = match &existing {
                 _ if is_rebase => None,
                 ExistingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
@@ -133,7 +134,7 @@ pub(super) async fn run_with_key(
             night = night => night,
         };
         match night {
-            Ok((replaced, night)) => publish(night, staged, &place, replaced, &run, output.to_string()).await,
+            Ok((replaced, night)) => publish(night, staged, &place, replaced, &run, &output).await,
             Err(error) => {
                 staged.abandon().await;
                 Err(error)
@@ -405,7 +406,7 @@ async fn publish(
     place: &LedgerPlace,
     replaced: Option<String>,
     run: &RunFacts,
-    location: String,
+    output: &StorePath,
 ) -> Result<PublishedRelease, JobError> {
     let StagedNight { mut sidecar, read_back, input_digest, ledger, clock, warnings } = night;
     let span = clock.begin(Stage::Publish, None);
@@ -421,12 +422,12 @@ async fn publish(
             return Err(error);
         }
         let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
-        place.committed(&run.run_id, replaced.as_deref()).await;
+        place.committed(&run.run_id, output, replaced.as_deref()).await;
         tracing::info!(bytes = ledger.size, rows = ledger.rows, "ledger written");
         Ok::<_, JobError>(committed.clean().await)
     }
     .instrument(span)
     .await?;
     tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location, sidecar, files, warnings })
+    Ok(PublishedRelease { location: output.to_string(), sidecar, files, warnings })
 }

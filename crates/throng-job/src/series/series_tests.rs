@@ -659,3 +659,31 @@ async fn a_delivery_is_compared_with_the_one_before() {
     // The release has more rows than the input by now.
     guarded(&town, false).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_ledger_folder_belongs_to_one_series() {
+    let (town, mut other) = (Town::new(40), Town::new(40));
+    town.night().await.unwrap();
+    let into_the_same = |other: &Town| {
+        let mut policy = other.policy("series");
+        policy.series.as_mut().unwrap().ledger = town.path("ledger").display().to_string();
+        policy
+    };
+    let options = JobOptions::default();
+    for is_rebase in [false, true] {
+        let error = run_with_key(&into_the_same(&other), &options, None, is_rebase, KEY).await.unwrap_err();
+        let text = error.to_string();
+        let owner = town.path("out").display().to_string();
+        assert!(error.kind() == Kind::BadPolicy && text.contains(&owner) && !text.contains("--rebase"), "{text}");
+    }
+    assert_eq!(town.ledgers().len(), 1);
+    other.come(4);
+    other.night().await.unwrap();
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+    // A release that is moved takes its series along.
+    let mut moved = town.policy("series");
+    fs::rename(town.path("out"), town.path("moved")).unwrap();
+    moved.output.location = town.path("moved").display().to_string();
+    let release = run_with_key(&moved, &options, None, false, KEY).await.unwrap();
+    assert_eq!(series(&release).releases, 3);
+}
