@@ -26,6 +26,7 @@ mod run;
 mod sealed;
 mod seen_rows;
 mod turnover;
+mod unit_classes;
 mod verify_ledger;
 
 use crate::error::JobError;

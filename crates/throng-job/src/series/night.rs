@@ -47,6 +47,7 @@ use super::rows::{
     fingerprints, hashes, key_columns, key_fields, keys_of,
 };
 use super::turnover::Turnover;
+use super::unit_classes::UnitClasses;
 
 /// Rows of a release that are read at a time.
 const BATCH_ROWS: usize = 8 << 10;
@@ -81,6 +82,8 @@ pub(super) struct DecidedNight {
     /// Leaves and cycles of search of the newcomers.
     pub(super) formed: (u64, u32),
     pub(super) cells: CellCounts,
+    /// Number of units that the release shows in more than one class.
+    pub(super) in_several_classes: u64,
 }
 
 /// Newcomers that are shown, in the parts of their classes, and rows that wait.
@@ -409,6 +412,7 @@ impl Night<'_> {
         let mut release = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut next = LedgerWriter::create(self.place.key)?;
         let mut cells = CellCounter::new(rules.crowd.width(), self.session)?;
+        let mut unit_classes = UnitClasses::new(self.session)?;
         let room = reservation(self.session);
         let (mut checksum, mut first, mut broken) = (Checksum::default(), 0, 0);
         for number in 0..BUCKETS as u32 {
@@ -452,6 +456,7 @@ impl Night<'_> {
             broken += audit(&state, &rules.crowd, rows).broken_blocks;
             checksum.merge(class_checksum(&classes, &released, width, self.place.key));
             cells.add(&classes, &self.cells_of(&content)?, &released)?;
+            unit_classes.add(closed.shown.iter().map(|shown| (key_of(shown).unit, shown.1)))?;
             next.push(number, &closed.state, &content)?;
             let mut columns = content.columns().to_vec();
             columns.push(Arc::new(UInt64Array::from(classes)));
@@ -469,6 +474,7 @@ impl Night<'_> {
         drop(room);
         let rows = Arc::new(release.finish()?);
         let cells = cells.finish(&rules.crowd, self.session)?;
+        let in_several_classes = unit_classes.finish(self.session)?;
         let remembered = rules.remembered_after(remembered);
         let releases = releases + 1;
         Ok(DecidedNight {
@@ -481,6 +487,7 @@ impl Night<'_> {
             counts,
             formed,
             cells,
+            in_several_classes,
         })
     }
 

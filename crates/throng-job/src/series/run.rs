@@ -266,6 +266,7 @@ async fn stage(
         counts,
         formed,
         cells,
+        in_several_classes,
     } = decided;
     tracing::info!(
         shown = counts.shown,
@@ -324,7 +325,7 @@ async fn stage(
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
     let (k, nights) = (anonymizer.binding().k, (releases, earlier));
-    let series = series_facts(&counts, nights, settings, k);
+    let series = series_facts(&counts, in_several_classes, nights, settings, k);
     let sidecar = Sidecar { series: Some(series), ..Sidecar::new(run, release, &findings, resources) };
     let mut sidecar = Sidecar { attacks: examined.attacks, ..sidecar };
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
@@ -342,6 +343,7 @@ fn cluster_facts(cluster: &Cluster, bytes: u64) -> ClusterFacts {
 /// Returns the facts about a series. Counts are rounded up to the next multiple of k: a sidecar reveals nothing about fewer than k rows.
 fn series_facts(
     counts: &NightCounts,
+    in_several_classes: u64,
     (releases, remembered): (u64, u64),
     settings: &SeriesSettings,
     k: u64,
@@ -357,6 +359,7 @@ fn series_facts(
         outdated: up(counts.outdated),
         suppressed: up(counts.suppressed),
         shown_on: up(counts.shown_on),
+        in_several_classes: up(in_several_classes),
     }
 }
 

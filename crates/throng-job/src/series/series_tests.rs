@@ -687,3 +687,28 @@ async fn a_ledger_folder_belongs_to_one_series() {
     let release = run_with_key(&moved, &options, None, false, KEY).await.unwrap();
     assert_eq!(series(&release).releases, 3);
 }
+
+/// What is promised when quasi-identifiers change: both rows of the person are in classes and blocks that satisfy the policy. Someone who
+/// knows the former and the present values may intersect the two classes, and the number of such people is published.
+#[tokio::test]
+async fn a_person_who_moves_is_shown_in_two_classes_and_counted() {
+    let mut town = Town::new(60);
+    town.more = "max_delay = 0\n";
+    let first = town.night().await.unwrap();
+    assert_eq!(series(&first).in_several_classes, 0);
+    let mut kept = vec![town.keep("night-1")];
+    for id in 0..6 {
+        town.people.get_mut(&(id * 7)).unwrap().1 = 20_000 + id;
+    }
+    let second = town.night().await.unwrap();
+    let facts = series(&second);
+    assert_eq!((facts.come, facts.in_several_classes), (6, 6), "{facts:?}");
+    assert_eq!(second.sidecar.output.rows, 66, "their former rows are shown on");
+    let found = town.compare(&kept).await;
+    assert!(found.iter().all(SeriesComparison::holds), "{found:?}");
+    assert!(town.verify().await.holds());
+    kept.push(town.keep("night-2"));
+    // Rows in which nothing changes add nothing.
+    assert_eq!(series(&town.night().await.unwrap()).in_several_classes, 6);
+    assert!(town.compare(&kept).await.iter().all(SeriesComparison::holds));
+}
