@@ -19,7 +19,7 @@ fn a_series_has_defaults() {
     assert_eq!(read.output.mode, Mode::Series);
     let series = read.series.unwrap();
     assert_eq!((series.ledger.as_str(), series.unit.as_slice()), ("ledger", &["id".to_owned()][..]));
-    assert_eq!((series.remember, series.max_delay, series.reserve, series.max_waiting), (30, 7, 0, 0.007));
+    assert_eq!((series.remember, series.max_delay, series.reserve, series.max_waiting), (30, 14, 0, 0.007));
     assert_eq!(series.leavers, LeaverSetting::ShowOn);
 }
 

@@ -21,7 +21,7 @@ pub struct RawSeries {
     #[schemars(range(min = 1), extend("default" = DEFAULT_REMEMBER))]
     pub remember: Option<u64>,
     /// How long a row may wait. In `mode = "series"`, the number of releases that a new row may wait for a class that loses
-    /// little, by default 7. In a stream, a table of `rows`, `time` or both; without it a stream is released when it ends.
+    /// little, by default 14. In a stream, a table of `rows`, `time` or both; without it a stream is released when it ends.
     #[schemars(extend("default" = DEFAULT_MAX_DELAY))]
     pub max_delay: Option<RawMaxDelay>,
     /// What an intruder is assumed to know about when a row arrived, in a stream and in `mode = "append"`. By default
