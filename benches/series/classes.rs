@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::DataType;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
 use throng_core::bound::{BoundEffort, lower_bound};
 use throng_core::cluster::{Class, Portion};
 use throng_core::cluster::{DEFAULT_CYCLES, IgnoreProgress};
+use throng_core::columns::ColumnRecoding;
 use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
@@ -66,11 +68,15 @@ impl Former {
     }
 
     fn survey(&self, world: &World, rows: &[Resident]) -> Result<Surveyed> {
+        self.survey_as(Arc::clone(&self.spec), world, rows)
+    }
+
+    fn survey_as(&self, spec: Arc<SurveySpec>, world: &World, rows: &[Resident]) -> Result<Surveyed> {
         let quasi = self.spec.quasi.iter().map(|(quasi, _)| world.column(&quasi.name, rows.iter().map(|r| r.person)));
         let secret =
             self.spec.sensitive.iter().map(|(secret, _)| world.column(&secret.name, rows.iter().map(|r| r.secret_of)));
         let columns = quasi.chain(secret).collect::<Result<Vec<ArrayRef>>>()?;
-        let mut survey = Survey::new(Arc::clone(&self.spec))?;
+        let mut survey = Survey::new(spec)?;
         let numbers = survey.push(&columns)?;
         let merged = Survey::merge(vec![survey])?;
         let groups = numbers.iter().map(|number| merged.groups[0][*number as usize]).collect();
@@ -92,11 +98,38 @@ impl Former {
         Ok(Emission::of(&table, &groups, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), due))
     }
 
-    /// Returns a lower bound of the mean loss of these rows in classes among themselves: each is at least in the nearest box.
-    pub fn nearest_box(&self, world: &World, rows: &[Resident]) -> Result<f64> {
-        let Surveyed { table, .. } = self.survey(world, rows)?;
+    /// Returns a lower bound of the mean loss (NCP) of these rows in classes among themselves: each is at least in the nearest box. Loss is
+    /// counted as in [`Former::loss`]: every column alike, and intervals relative to the range of `all` rows.
+    pub fn nearest_box(&self, world: &World, rows: &[Resident], all: &[Resident]) -> Result<f64> {
+        let mut spec = SurveySpec { quasi: self.spec.quasi.clone(), sensitive: self.spec.sensitive.clone() };
+        let mut total = 0.0;
+        for (quasi, _) in &mut spec.quasi {
+            // A table counts intervals relative to the range of its own rows.
+            quasi.weight = match quasi.release {
+                ColumnRecoding::Interval => {
+                    self.range(world, &quasi.name, rows)? / self.range(world, &quasi.name, all)?
+                }
+                _ => 1.0,
+            };
+            total += quasi.weight;
+        }
+        let columns = spec.quasi.len() as f64;
+        let Surveyed { table, .. } = self.survey_as(Arc::new(spec), world, rows)?;
         let effort = BoundEffort { epochs: 0, work: u64::MAX, may_continue: &|| true };
-        Ok(lower_bound(&table, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), effort).value)
+        let mean = lower_bound(&table, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), effort).value;
+        Ok(mean * total / columns)
+    }
+
+    /// Returns the difference of the largest and the smallest value of a column.
+    fn range(&self, world: &World, column: &str, rows: &[Resident]) -> Result<f64> {
+        let numbers = cast(&world.column(column, rows.iter().map(|row| row.person))?, &DataType::Float64)?;
+        let numbers = numbers.as_primitive::<Float64Type>();
+        let (lowest, highest) = numbers
+            .iter()
+            .flatten()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        anyhow::ensure!(lowest < highest, "{column} has fewer than two values");
+        Ok(highest - lowest)
     }
 
     /// Forms classes of rows. Returns them with their loss, and the loss of all of them; no classes if the rows can't satisfy the

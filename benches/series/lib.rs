@@ -18,6 +18,9 @@ pub use world::{Churn, Dice, Resident, World};
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::AsArray;
+    use arrow::compute::cast;
+    use arrow::datatypes::{DataType, Int64Type};
     use throng_core::series::Leavers;
     use throng_core::stream::EMISSION_PROPOSALS;
 
@@ -64,6 +67,31 @@ mod tests {
             assert_eq!(stream.released as u64 + stream.suppressed, rows as u64, "{order:?}");
             assert!(stream.ncp > batch.ncp && stream.ncp < 1.0, "{order:?}: {} and {}", stream.ncp, batch.ncp);
         }
+    }
+
+    /// Ages are counted relative to the range of all rows, and every column alike.
+    #[test]
+    fn a_bound_counts_losses_as_a_release_does() {
+        let trial = StreamTrial { rows: 6_000, max_delay: 1_000, k: 10, p: 3, cycles: 1, most_proposals: u32::MAX };
+        let world = trial.world().unwrap();
+        let former = Former::new(&world, 10, 3).unwrap();
+        let ages = world.column("age", world.present().iter().map(|resident| resident.person)).unwrap();
+        let ages = cast(&ages, &DataType::Int64).unwrap();
+        let is_young = |(_, age): &(&Resident, &i64)| **age < 40;
+        let young = world.present().iter().zip(ages.as_primitive::<Int64Type>().values()).filter(is_young);
+        let young: Vec<Resident> = young.map(|(resident, _)| *resident).take(2_000).collect();
+        let among_themselves = former.nearest_box(&world, &young, &young).unwrap();
+        let among_all = former.nearest_box(&world, &young, world.present()).unwrap();
+        assert!(among_all < 0.95 * among_themselves, "{among_all} and {among_themselves}");
+        // No classes of the same rows lose less, in the same unit.
+        let (classes, loss) = former.form(&world, &young, 10, Effort::BALANCED).unwrap();
+        let released = (0..).zip(&classes).flat_map(|(class, rows)| rows.rows.iter().map(move |row| (*row, class)));
+        let mut released: Vec<(Resident, u64)> = released.map(|(row, class)| (young[row as usize], class)).collect();
+        assert!(among_themselves <= loss, "{among_themselves} and {loss}");
+        let others = world.present().iter().filter(|resident| !young.contains(resident));
+        released.extend(others.map(|resident| (*resident, u64::MAX)));
+        let of_young = former.loss(&world, &released, &young).unwrap().1;
+        assert!(among_all <= of_young && of_young < loss, "{among_all}, {of_young} and {loss}");
     }
 
     #[test]

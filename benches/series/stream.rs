@@ -96,16 +96,18 @@ impl StreamTrial {
         Ok(figures)
     }
 
-    /// Returns a lower bound of the loss of any stream operator with this delay, where rows arrive in random order.
+    /// Returns a lower bound of the loss of any stream operator with this delay whose classes leave as a whole, where rows arrive in random
+    /// order.
     ///
-    /// Rows of a class leave together, after each of them has waited for at most `max_delay` arrivals. So the class of a row is
-    /// among the rows that arrive within `max_delay` of it, which are a random sample of `2 max_delay` rows: its expected
-    /// loss is at least that of the nearest box in such a sample.
+    /// Each row of a class waits for at most `max_delay` arrivals. So if they leave together, the class of a row is among the rows that
+    /// arrive within `max_delay` of it, which are a random sample of `2 max_delay` rows: its expected loss is at least that of
+    /// the nearest box in such a sample.
     /// `None` for fewer rows than that.
     pub fn lower_bound(&self, world: &World) -> Result<Option<f64>> {
         let former = Former::new(world, self.k, self.p)?;
         let samples: Vec<_> = world.present().chunks_exact(2 * self.max_delay).take(BOUND_SAMPLES).collect();
-        let bounds: Vec<f64> = samples.iter().map(|rows| former.nearest_box(world, rows)).collect::<Result<_>>()?;
+        let bounds: Vec<f64> =
+            samples.iter().map(|rows| former.nearest_box(world, rows, world.present())).collect::<Result<_>>()?;
         Ok((!bounds.is_empty()).then(|| bounds.iter().sum::<f64>() / bounds.len() as f64))
     }
 

@@ -94,7 +94,7 @@ pub fn ancestor_covers(hierarchy: &HierarchySpec, label: &Cell, value: &Cell) ->
             let quarter = format!("{year}-Q{}", month.div_ceil(3));
             label.len() >= 4 && value.starts_with(label) || label == quarter || label == format!("{}0s", &year[..3])
         }
-        HierarchySpec::Mask(_) => value.starts_with(label.trim_end_matches('*')),
+        HierarchySpec::Mask(_) | HierarchySpec::MaskOfLength { .. } => value.starts_with(label.trim_end_matches('*')),
     }
 }
 

@@ -153,7 +153,7 @@ fn hierarchy_text(spec: &QuasiSpec, folder: &Path) -> String {
             let name = |part: &DatePart| format!("{part:?}").to_lowercase();
             format!("hierarchy = {{ date = {:?} }}\n", parts.iter().map(name).collect::<Vec<_>>())
         }
-        HierarchySpec::Mask(side) => {
+        HierarchySpec::Mask(side) | HierarchySpec::MaskOfLength { side, .. } => {
             let side = if *side == MaskSide::Left { "left" } else { "right" };
             format!("hierarchy = {{ mask = '{side}' }}\n")
         }

@@ -292,7 +292,8 @@ pub(crate) struct VerifyArgs {
     /// Compare with this earlier release as an intruder would, from released files alone; may be repeated
     ///
     /// Rows that are equal in every released column are followed from one release to the other. What stayed in a class, moved
-    /// from one to another, left or came must be empty or satisfy k and p.
+    /// from one to another, left or came must be empty or satisfy k and p. Each earlier release is compared on its own: what
+    /// several of them reveal only together, `--ledger` finds.
     #[arg(long, value_name = "PREVIOUS")]
     pub(crate) against: Vec<String>,
 

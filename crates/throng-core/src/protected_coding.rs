@@ -33,7 +33,9 @@ pub(crate) fn codes_by_rule(
     let merges = rule.merges && is_text_type(values.data_type());
     let form = |text: &str| if merges { look_alike_key(text) } else { text.to_owned() };
     let highest = match &*protection.hierarchy {
-        HierarchySpec::Mask(side) => by_affix(*side, &protection.protected, &texts, form),
+        HierarchySpec::Mask(side) | HierarchySpec::MaskOfLength { side, .. } => {
+            by_affix(*side, &protection.protected, &texts, form)
+        }
         spec => by_range(spec, &protection.protected, column, values)?,
     };
     let is_missing = rule.are_missing(values)?;

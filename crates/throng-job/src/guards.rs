@@ -18,13 +18,27 @@ const LEFT_UNCHANGED: &str = "nothing is published, and the existing release is 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeliveryGuards {
     guards: Guards,
-    /// Number of rows of the release at the output, if there is one and the policy limits the change.
+    /// Number of rows to compare with, if there is one and the policy limits the change.
     existing_rows: Option<u64>,
+    compared: ComparedRows,
+}
+
+/// Which rows the guards compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ComparedRows {
+    /// Those to be released with those of the release at the output.
+    Released,
+    /// Those of the input with those of the last input of the series, whose releases also show rows that inputs no longer have.
+    Delivered,
 }
 
 impl DeliveryGuards {
-    /// Reads the facts that the guards need from the release at the output of a policy.
+    /// Reads the facts that the guards need from the release at the output of a policy. That of a series does not have them, see
+    /// [`DeliveryGuards::of_series`].
     pub(crate) async fn of(policy: &Policy) -> Result<Self, JobError> {
+        if policy.series.is_some() {
+            return Ok(Self::of_series(policy, None));
+        }
         let guards = policy.privacy.guards;
         let existing_rows = match guards.max_rows_change {
             None => None,
@@ -33,21 +47,26 @@ impl DeliveryGuards {
                 existing_rows(&output).await?
             }
         };
-        Ok(Self { guards, existing_rows })
+        Ok(Self { guards, existing_rows, compared: ComparedRows::Released })
+    }
+
+    /// Returns the guards of a series, given the number of rows of its last input if that is known.
+    pub(crate) fn of_series(policy: &Policy, delivered: Option<u64>) -> Self {
+        Self { guards: policy.privacy.guards, existing_rows: delivered, compared: ComparedRows::Delivered }
     }
 
     /// Returns the guards of a release that has no output yet.
     pub(crate) fn without_output(policy: &Policy) -> Self {
-        Self { guards: policy.privacy.guards, existing_rows: None }
+        Self { guards: policy.privacy.guards, existing_rows: None, compared: ComparedRows::Released }
     }
 
-    /// Checks the rows that an input declares, before any of them is read. Fewer rows than declared may be released, so only
-    /// a delivery that is too small can be refused here.
+    /// Checks the rows that an input declares, before any of them is read. Fewer rows than declared may be released, so where
+    /// released rows are compared, only a delivery that is too small can be refused here.
     pub(crate) fn check_declared(&self, rows: Option<u64>) -> Result<(), JobError> {
         let Some(rows) = rows else { return Ok(()) };
         self.check_delivered(rows)?;
         match self.existing_rows {
-            Some(existing) if rows < existing => self.check_change(rows),
+            Some(existing) if rows < existing || self.compared == ComparedRows::Delivered => self.check_change(rows),
             _ => Ok(()),
         }
     }
@@ -55,7 +74,10 @@ impl DeliveryGuards {
     /// Checks the rows of an input and those that are released.
     pub(crate) fn check_rows(&self, delivered: u64, released: u64) -> Result<(), JobError> {
         self.check_delivered(delivered)?;
-        self.check_change(released)
+        self.check_change(match self.compared {
+            ComparedRows::Released => released,
+            ComparedRows::Delivered => delivered,
+        })
     }
 
     /// Checks a release that has been made: the rows read, the rows released, and the loss.
@@ -99,10 +121,14 @@ impl DeliveryGuards {
             return Ok(());
         }
         let direction = if rows < existing { "fewer" } else { "more" };
+        let (what, before) = match self.compared {
+            ComparedRows::Released => ("the release would have", "the release at the output"),
+            ComparedRows::Delivered => ("the input has", "the last input of the series"),
+        };
         Err(JobError::new(
             Kind::BadData,
             format!(
-                "the release would have {}, {:.1} % {direction} than the {existing} of the release at the output, and \
+                "{what} {}, {:.1} % {direction} than the {existing} of {before}, and \
                  `max_rows_change = {limit}` allows {:.1} %; {LEFT_UNCHANGED}; check the delivery, or raise the limit for one run if the \
                  change is right",
                 plural(rows, "row"),
@@ -159,7 +185,7 @@ mod tests {
 
     fn guards(min_rows: Option<u64>, max_rows_change: Option<f64>, existing_rows: Option<u64>) -> DeliveryGuards {
         let guards = Guards { min_rows, max_rows_change, loss_limit: Some(0.1), insensitive_uniqueness: None };
-        DeliveryGuards { guards, existing_rows }
+        DeliveryGuards { guards, existing_rows, compared: ComparedRows::Released }
     }
 
     fn kind(result: Result<(), JobError>) -> Option<Kind> {
@@ -181,6 +207,15 @@ mod tests {
         let guards = guards(Some(100), Some(0.5), Some(1000));
         let declared = [Some(99), Some(499), Some(500), Some(9000), None].map(|rows| kind(guards.check_declared(rows)));
         assert_eq!(declared, [Some(Kind::BadData), Some(Kind::BadData), None, None, None]);
+    }
+
+    #[test]
+    fn a_series_compares_deliveries() {
+        let of_series = DeliveryGuards { compared: ComparedRows::Delivered, ..guards(None, Some(0.5), Some(1000)) };
+        assert_eq!(kind(of_series.check_rows(1000, 1600)), None, "rows that have left are shown on");
+        assert_eq!(kind(of_series.check_rows(400, 1000)), Some(Kind::BadData));
+        let declared = [Some(499), Some(500), Some(9000), None].map(|rows| kind(of_series.check_declared(rows)));
+        assert_eq!(declared, [Some(Kind::BadData), None, Some(Kind::BadData), None]);
     }
 
     #[test]

@@ -139,6 +139,14 @@ impl StorePath {
         }
     }
 
+    /// Whether both are one place. Symlinks are resolved.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        match (self.local_path(), other.local_path()) {
+            (Some(this), Some(other)) => without_links(&this) == without_links(&other),
+            _ => self.root == other.root && self.path == other.path,
+        }
+    }
+
     /// Returns the URL for DataFusion's listing tables.
     pub(crate) fn table_url(&self) -> Result<ListingTableUrl, JobError> {
         let unusable = || JobError::internal("a path could not be turned into a URL");
@@ -220,6 +228,7 @@ mod tests {
         assert!(place("/data").overlaps(&place("/data/out")));
         assert!(place("/data/out").overlaps(&place("/data")));
         assert!(!place("/data").overlaps(&place("/database")));
+        assert!(place("/data/").is_same_place(&place("/data")) && !place("/data").is_same_place(&place("/data/out")));
     }
 
     #[test]

@@ -228,7 +228,7 @@ fn hierarchy_json(hierarchy: &HierarchySpec) -> Value {
         HierarchySpec::Tree(tree) => json!({ "tree": paths(tree).collect::<Vec<_>>() }),
         HierarchySpec::Intervals { origin, widths } => json!({ "intervals": widths, "origin": origin }),
         HierarchySpec::DateParts(parts) => json!({ "date": parts }),
-        HierarchySpec::Mask(side) => json!({ "mask": side }),
+        HierarchySpec::Mask(side) | HierarchySpec::MaskOfLength { side, .. } => json!({ "mask": side }),
         HierarchySpec::Flat => json!({ "flat": true }),
         HierarchySpec::MeanDifference => json!({ "mean-difference": true }),
     }

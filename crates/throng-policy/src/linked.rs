@@ -4,9 +4,13 @@
 //! pseudonyms therefore puts people into groups first, and then releases the rows of a group together. Both steps run under
 //! the policies here, on inputs that have the pseudonym instead of the unit, and the block of each row in [`BLOCK_COLUMN`].
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use throng_core::anonymize::PartitionChoice;
 #[cfg(doc)]
 use throng_core::columns::BLOCK_COLUMN;
+use throng_core::hierarchy::HierarchySpec;
 
 use crate::field_path::FieldPath;
 use crate::guards::Guards;
@@ -94,6 +98,28 @@ impl Policy {
         policy.columns.by_name.extend(key.iter().map(|name| ((*name).to_owned(), Role::Insensitive)));
         policy.privacy.unit = unit.iter().map(|name| (*name).to_owned()).collect();
         policy.privacy.k = policy.privacy.k.saturating_add(reserve);
+        policy
+    }
+
+    /// Returns the quasi-identifiers whose hierarchy masks codes, and so depends on the longest code of a table.
+    pub fn masked_columns(&self) -> impl Iterator<Item = &str> {
+        let is_masked = |role: &Role| match role {
+            Role::Quasi(quasi) => matches!(quasi.hierarchy.as_deref(), Some(HierarchySpec::Mask(_))),
+            _ => false,
+        };
+        self.columns.by_name.iter().filter(move |(_, role)| is_masked(role)).map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the policy that masks these columns as codes of these lengths, so that labels are the same in every release of a series.
+    #[must_use]
+    pub fn with_mask_lengths(&self, lengths: &BTreeMap<String, usize>) -> Self {
+        let mut policy = self.clone();
+        for (name, role) in &mut policy.columns.by_name {
+            let (Role::Quasi(quasi), Some(length)) = (role, lengths.get(name)) else { continue };
+            if let Some(HierarchySpec::Mask(side)) = quasi.hierarchy.as_deref() {
+                quasi.hierarchy = Some(Arc::new(HierarchySpec::MaskOfLength { side: *side, length: *length }));
+            }
+        }
         policy
     }
 

@@ -118,8 +118,10 @@ fn strong_reading(protection: &Protection) -> SensitiveReading {
         |side| protected.clone().filter_map(move |label| mask_affix(side, label).map(str::to_owned)).collect();
     SensitiveReading::StrongByRule(match &*protection.hierarchy {
         HierarchySpec::Tree(tree) => return SensitiveReading::Strong(Arc::new(strong_values(protection, tree))),
-        HierarchySpec::Mask(MaskSide::Right) => ProtectedLabels::Prefixes(affixes(MaskSide::Right)),
-        HierarchySpec::Mask(MaskSide::Left) => ProtectedLabels::Suffixes(affixes(MaskSide::Left)),
+        HierarchySpec::Mask(side) | HierarchySpec::MaskOfLength { side, .. } => match side {
+            MaskSide::Right => ProtectedLabels::Prefixes(affixes(MaskSide::Right)),
+            MaskSide::Left => ProtectedLabels::Suffixes(affixes(MaskSide::Left)),
+        },
         spec => ProtectedLabels::Ranges(protected.filter_map(|label| label_range(spec, label)).collect()),
     })
 }
@@ -138,7 +140,9 @@ fn strong_values(protection: &Protection, tree: &Tree) -> HashMap<String, String
 fn leaf_reading(hierarchy: &HierarchySpec) -> SensitiveReading {
     let tree = match hierarchy {
         HierarchySpec::Tree(tree) => tree,
-        HierarchySpec::Mask(side) => return SensitiveReading::Levels(LevelRule::Mask(*side)),
+        HierarchySpec::Mask(side) | HierarchySpec::MaskOfLength { side, .. } => {
+            return SensitiveReading::Levels(LevelRule::Mask(*side));
+        }
         HierarchySpec::Intervals { origin, widths } => {
             return SensitiveReading::Levels(LevelRule::Intervals {
                 origin: *origin,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Number of earlier releases that a new one must be safe with, by default.
 pub const DEFAULT_REMEMBER: u64 = 30;
 /// Number of releases that a new row may wait, by default.
-pub const DEFAULT_MAX_DELAY: u64 = 7;
+pub const DEFAULT_MAX_DELAY: u64 = 14;
 /// Share of the rows that may wait, by default.
 pub const DEFAULT_MAX_WAITING: f64 = 0.007;
 /// Number of units above k of a new class, by default.
@@ -65,7 +65,7 @@ impl ArrivalSetting {
 /// How long a row of a stream may wait. At least one limit is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamDelay {
-    /// Number of rows that may arrive until a row is released; at least 1.
+    /// Number of rows that may arrive until a row is released; at least k.
     pub rows: Option<u64>,
     /// Time until a row is released.
     pub time: Option<Duration>,

@@ -19,7 +19,7 @@ fn a_series_has_defaults() {
     assert_eq!(read.output.mode, Mode::Series);
     let series = read.series.unwrap();
     assert_eq!((series.ledger.as_str(), series.unit.as_slice()), ("ledger", &["id".to_owned()][..]));
-    assert_eq!((series.remember, series.max_delay, series.reserve, series.max_waiting), (30, 7, 0, 0.007));
+    assert_eq!((series.remember, series.max_delay, series.reserve, series.max_waiting), (30, 14, 0, 0.007));
     assert_eq!(series.leavers, LeaverSetting::ShowOn);
 }
 
@@ -53,11 +53,13 @@ fn a_stream_has_limits_of_rows_and_time() {
     assert_eq!(both.stream, Some(StreamDelay { rows: Some(10_000), time: Some(Duration::from_secs(600)) }));
     assert_eq!(both.series, None);
     assert!(both.canonical_json().contains(r#""stream":{"rows":10000,"millis":600000}"#), "{}", both.canonical_json());
+    assert!(read(&plain("series.max_delay = { rows = 3 }\n")).is_ok());
     let without = read(&plain("")).unwrap();
     assert!(without.stream.is_none() && !without.canonical_json().contains("stream"));
     for (more, message) in [
         ("series.max_delay = { }\n", "series.max_delay: names no limit"),
         ("series.max_delay = { rows = 0 }\n", "series.max_delay.rows: must be at least 1"),
+        ("series.max_delay = { rows = 2 }\n", "series.max_delay.rows: is less than `k`"),
         ("series.max_delay = { time = '0s' }\n", "series.max_delay.time: must be a time"),
         ("series.max_delay = { row = 5 }\n", "series.max_delay.row: unknown field"),
         ("series.max_delay = 7\n", "series.max_delay: is for a series of releases"),

@@ -213,7 +213,7 @@ pub(crate) const RARER: [(&str, &[Field]); 4] = [
             ),
             field("series.reserve", FieldKind::Whole(0), "People above k", "who may leave a class"),
             field("series.remember", FieldKind::Whole(1), "Releases to be safe with", "30 by default"),
-            field("series.max_delay", FieldKind::Whole(0), "Releases that a row may wait", "7 by default"),
+            field("series.max_delay", FieldKind::Whole(0), "Releases that a row may wait", "14 by default"),
             field("series.max_waiting", FieldKind::Share, "Share of the rows that may wait", "0.007 by default"),
         ],
     ),

@@ -65,7 +65,10 @@ pub fn build_counted_tree(
         HierarchySpec::Flat => Tree::flat(&names),
         HierarchySpec::Intervals { origin, widths } => from_levels(&names, &interval_levels(values, *origin, widths)?),
         HierarchySpec::DateParts(parts) => from_levels(&names, &date_levels(values, parts)?),
-        HierarchySpec::Mask(side) => from_levels(&names, &mask_levels(&names, *side)?),
+        HierarchySpec::Mask(side) => from_levels(&names, &mask_levels(&names, *side, None)?),
+        HierarchySpec::MaskOfLength { side, length } => {
+            from_levels(&names, &mask_levels(&names, *side, Some(*length))?)
+        }
     };
     let positions: Vec<Option<u32>> = names.iter().map(|name| tree.leaf(name)).collect();
     let count = positions.iter().filter(|position| position.is_none()).count();
@@ -191,16 +194,17 @@ fn date_label(date: NaiveDate, part: DatePart) -> String {
     }
 }
 
-/// Level `l` masks `l` characters of the longest code; shorter codes show at most as many characters as the longest.
-fn mask_levels(names: &[String], side: MaskSide) -> Result<Vec<Vec<String>>, BuildError> {
+/// Level `l` masks `l` characters of a code of this length, or of the longest one; shorter codes show at most as many characters.
+fn mask_levels(names: &[String], side: MaskSide, length: Option<usize>) -> Result<Vec<Vec<String>>, BuildError> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     if longest > MASK_LIMIT {
         return Err(BuildError::TooLong { longest });
     }
     let codes: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
-    Ok((1..longest)
+    let length = length.unwrap_or(longest).min(MASK_LIMIT);
+    Ok((1..length)
         .map(|hidden| {
-            let visible = longest - hidden;
+            let visible = length - hidden;
             codes.iter().map(|code| mask(code, visible, hidden, side)).collect()
         })
         .collect())

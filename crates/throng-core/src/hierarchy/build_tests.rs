@@ -229,6 +229,22 @@ fn a_mask_of_one_character_or_none_is_flat() {
 }
 
 #[test]
+fn labels_of_a_mask_of_a_length_do_not_depend_on_the_other_codes() {
+    for side in [MaskSide::Right, MaskSide::Left] {
+        let spec = HierarchySpec::MaskOfLength { side, length: 4 };
+        let all = texts(&["1234", "12", "123456", "12345"]);
+        let paths = all_paths(&spec, &all);
+        for (alone, path) in ["1234", "12", "123456", "12345"].iter().zip(&paths) {
+            assert_eq!(&all_paths(&spec, &texts(&[alone]))[0], path, "{side:?}");
+        }
+        assert_eq!(all_paths(&spec, &texts(&["1234"])), all_paths(&HierarchySpec::Mask(side), &texts(&["1234"])));
+    }
+    let right = HierarchySpec::MaskOfLength { side: MaskSide::Right, length: 4 };
+    assert_eq!(all_paths(&right, &texts(&["12"])), [["12", "12*", "12**", "1***", "*"]]);
+    assert_eq!(all_paths(&right, &texts(&["123456"])), [["123456", "123*", "12**", "1***", "*"]]);
+}
+
+#[test]
 fn all_missing_values_are_counted() {
     let spec = HierarchySpec::Tree(Arc::new(countries()));
     let values = texts(&["Atlantis", "France", "Lemuria", "Mu"]);

@@ -20,6 +20,14 @@ pub enum HierarchySpec {
     DateParts(Vec<DatePart>),
     /// Codes such as ZIP, with one more character masked at each level.
     Mask(MaskSide),
+    /// The same for codes of at most `length` characters, whichever are present: a label has as many stars in every table. Of longer codes,
+    /// labels show at most `length - 1` characters.
+    MaskOfLength {
+        /// The side.
+        side: MaskSide,
+        /// Length of the longest code.
+        length: usize,
+    },
     /// Every value directly below the root.
     Flat,
     /// Regular intervals of a mean difference recommending tree [Liu 2018].

@@ -45,6 +45,13 @@ pub struct SeriesRules {
     pub leavers: Leavers,
 }
 
+impl SeriesRules {
+    /// Returns the number of remembered releases after a night that remembered this many before it.
+    pub fn remembered_after(&self, remembered: usize) -> usize {
+        remembered.saturating_add(1).min(self.remember.max(1))
+    }
+}
+
 /// A class that the caller forms from rows of the pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolClass {
@@ -274,11 +281,10 @@ pub fn next_state(
 ) -> ClosedNight {
     let number = state.releases + 1;
     let width = rules.crowd.width();
-    let remembered = usize::try_from(state.releases).unwrap_or(usize::MAX).min(rules.remember);
-    let length = state.trails.first().map_or(0, Vec::len).max(remembered);
+    let remembered = rules.remembered_after(state.remembered);
+    let surplus = state.remembered + 1 - remembered;
     let keep = |mut trail: Vec<u64>, class: u64| {
         trail.push(class);
-        let surplus = trail.len().saturating_sub(rules.remember.max(1));
         trail.drain(..surplus);
         trail
     };
@@ -306,7 +312,7 @@ pub fn next_state(
     }
     let mut come: Vec<(RowKey, u32, u32)> = Vec::with_capacity(newcomers.rows.len());
     for (row, (key, class)) in (0..).zip(newcomers.rows) {
-        let block = numbers.block(keep(vec![ABSENT; length], *class));
+        let block = numbers.block(keep(vec![ABSENT; state.remembered], *class));
         shown.push((ShownRow::New(row), *class));
         counts.come += 1;
         come.extend(block.map(|block| (*key, block, row)));
@@ -320,7 +326,8 @@ pub fn next_state(
             ShownRow::New(row) => &newcomers.codes[row as usize * width..(row as usize + 1) * width],
         });
     }
-    let state = SeriesState { releases: number, rows, codes, trails: numbers.into_trails(), waiting: Vec::new() };
+    let trails = numbers.into_trails();
+    let state = SeriesState { releases: number, remembered, rows, codes, trails, waiting: Vec::new() };
     ClosedNight { shown, state, counts }
 }
 

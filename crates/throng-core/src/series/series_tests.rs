@@ -49,10 +49,22 @@ fn run(nights: &[Night], rules: &SeriesRules) -> Vec<BTreeMap<Row, u64>> {
 
 /// Runs a history. Returns what each release showed, the counts of each night, and the memory.
 fn run_with_memory(nights: &[Night], rules: &SeriesRules) -> (Vec<BTreeMap<Row, u64>>, Vec<NightCounts>, Memory) {
+    let (releases, counts, states) = run_remembering(nights, rules, &[rules.remember]);
+    (releases, counts, states.last().map(memory).unwrap_or_default())
+}
+
+/// Runs a history in which the rules remember these numbers of releases, night after night and again from the first. Returns
+/// what each release showed, the counts of each night, and the memory after it.
+fn run_remembering(
+    nights: &[Night],
+    rules: &SeriesRules,
+    remember: &[usize],
+) -> (Vec<BTreeMap<Row, u64>>, Vec<NightCounts>, Vec<SeriesState>) {
     let mut counts = Vec::new();
-    let mut state = SeriesState::default();
+    let (mut state, mut states) = (SeriesState::default(), Vec::new());
     let mut releases: Vec<BTreeMap<Row, u64>> = Vec::new();
-    for night in nights {
+    for (night, remember) in nights.iter().zip(remember.iter().cycle()) {
+        let rules = &SeriesRules { remember: *remember, ..rules.clone() };
         let rows: Vec<Row> = night.table.iter().map(|(person, value)| (*person, *value)).collect();
         let keys: Vec<RowKey> = rows.iter().copied().map(key).collect();
         let codes: Vec<u64> = rows.iter().map(|(_, value)| code(*value)).collect();
@@ -72,8 +84,9 @@ fn run_with_memory(nights: &[Night], rules: &SeriesRules) -> (Vec<BTreeMap<Row, 
         releases.push(release);
         counts.push(closed.counts);
         state = closed.state;
+        states.push(state.clone());
     }
-    (releases, counts, memory(&state))
+    (releases, counts, states)
 }
 
 /// Every row of the input is shown or waits, and every other row was shown before in the same class.
@@ -172,13 +185,18 @@ fn satisfies(rows: &BTreeSet<Row>, crowd: &Crowd) -> bool {
 
 /// Checks that every set that two releases, or all releases of a window, single out is empty or satisfies the models.
 fn check(releases: &[BTreeMap<Row, u64>], rules: &SeriesRules) {
+    check_windows(releases, rules, |_| rules.remember);
+}
+
+/// Same as [`check`], where the release at an index was made safe with a number of earlier ones.
+fn check_windows(releases: &[BTreeMap<Row, u64>], rules: &SeriesRules, remembered: impl Fn(usize) -> usize) {
     let class = |release: &BTreeMap<Row, u64>, class: u64| -> BTreeSet<Row> {
         release.iter().filter(|(_, of)| **of == class).map(|(row, _)| *row).collect()
     };
     let all = |release: &BTreeMap<Row, u64>| -> BTreeSet<Row> { release.keys().copied().collect() };
     let good = |rows: BTreeSet<Row>| assert!(rows.is_empty() || satisfies(&rows, &rules.crowd), "{rows:?}");
     for (at, release) in releases.iter().enumerate() {
-        let window = &releases[at.saturating_sub(rules.remember)..at];
+        let window = &releases[at.saturating_sub(remembered(at))..at];
         for before in window {
             for a in [1, 2] {
                 let a = class(before, a);
@@ -244,6 +262,21 @@ proptest! {
     #[test]
     fn nothing_that_releases_single_out_is_too_small(nights in nights(), rules in rules()) {
         check(&run(&nights, &rules), &rules);
+    }
+
+    #[test]
+    fn releases_stay_safe_with_those_that_are_remembered_when_their_number_changes(
+        nights in nights(),
+        rules in rules(),
+        remember in prop::collection::vec(0..6_usize, 1..4),
+    ) {
+        let (releases, _, states) = run_remembering(&nights, &rules, &remember);
+        let before = |at: usize| if at == 0 { 0 } else { states[at - 1].remembered };
+        for (at, (state, remember)) in states.iter().zip(remember.iter().cycle()).enumerate() {
+            prop_assert!(state.trails.iter().all(|trail| trail.len() == state.remembered), "{:?}", state.trails);
+            prop_assert_eq!(state.remembered, (before(at) + 1).min((*remember).max(1)));
+        }
+        check_windows(&releases, &rules, before);
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub struct WaitingRow {
 pub struct SeriesState {
     /// Number of releases so far.
     pub releases: u64,
+    /// Number of remembered releases: the length of every trail. It grows by one release a night, up to
+    /// [`remember`](super::SeriesRules::remember), also after that was raised: what was forgotten stays forgotten.
+    pub remembered: usize,
     /// Rows of the remembered releases, in ascending order of their keys.
     pub rows: Vec<RememberedRow>,
     /// Codes of the sensitive values of each row, one after the other.

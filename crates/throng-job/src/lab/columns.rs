@@ -127,9 +127,8 @@ fn known_quasi(name: &str, quasi: &Quasi, schema: &Schema) -> KnownQuasi {
     let by_type = || scale_of(schema.field_with_name(name).ok().map(|field| field.data_type()));
     let scale = match (quasi.hierarchy.as_deref(), quasi.release) {
         (Some(HierarchySpec::Tree(tree)), _) => QuasiScale::Names(paths(tree)),
-        (Some(HierarchySpec::Mask(_) | HierarchySpec::Flat), _) | (None, Some(ColumnRecoding::Set)) => {
-            QuasiScale::Names(Vec::new())
-        }
+        (Some(HierarchySpec::Mask(_) | HierarchySpec::MaskOfLength { .. } | HierarchySpec::Flat), _)
+        | (None, Some(ColumnRecoding::Set)) => QuasiScale::Names(Vec::new()),
         _ => by_type(),
     };
     KnownQuasi { name: name.to_owned(), form, scale }

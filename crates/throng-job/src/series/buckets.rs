@@ -29,8 +29,11 @@ const WAITING_BYTES: usize = 12 << 20;
 /// Divisor of the pool size: the share of buffered rows.
 const WAITING_SHARE: usize = 16;
 
-/// Maximum memory to write rows to buckets, for all concurrent writers.
-pub(super) const WRITING_BYTES: usize = 3 * 2 * WAITING_BYTES;
+/// Divisor of the buffer of rows of a few numbers.
+const NARROW_SHARE: usize = 4;
+
+/// Maximum memory to write rows to buckets, for all concurrent writers: three, and one of narrow rows.
+pub(super) const WRITING_BYTES: usize = 3 * 2 * WAITING_BYTES + 2 * WAITING_BYTES / NARROW_SHARE;
 
 /// Memory of a bucket relative to its size on disk, while it is read, sorted and written.
 const OVER_DISK: usize = 3;
@@ -71,10 +74,19 @@ struct Piece {
 
 impl BucketWriter {
     pub(super) fn new(schema: SchemaRef, session: &SessionContext) -> Result<Self, JobError> {
+        Self::buffering(schema, session, 1)
+    }
+
+    /// Same as [`BucketWriter::new`] for rows of a few numbers, with a smaller buffer.
+    pub(super) fn narrow(schema: SchemaRef, session: &SessionContext) -> Result<Self, JobError> {
+        Self::buffering(schema, session, NARROW_SHARE)
+    }
+
+    fn buffering(schema: SchemaRef, session: &SessionContext, share: usize) -> Result<Self, JobError> {
         let most_bytes = match session.runtime_env().memory_pool.memory_limit() {
             MemoryLimit::Finite(bytes) => (bytes / WAITING_SHARE).min(WAITING_BYTES),
             MemoryLimit::Infinite | MemoryLimit::Unknown => WAITING_BYTES,
-        };
+        } / share;
         let reservation = reservation(session);
         reserve(&reservation, 2 * most_bytes)?;
         Ok(Self {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::{cast, take};
+use throng_core::CoreError;
 use throng_core::cluster::IgnoreProgress;
 use throng_core::columns::{SensitiveCoding, SensitiveSpec};
 use throng_core::feasibility::Feasibility;
@@ -39,8 +40,13 @@ pub(super) struct FormedPool {
 /// Name of the units in errors; no column of an input is counted under it.
 const UNITS: &str = "unit";
 
-/// Returns the cells and groups of rows, with their units as a last sensitive column if they are given.
-fn survey(anonymizer: &Anonymizer, rows: &RecordBatch, units: Option<ArrayRef>) -> Result<SurveyedRows, JobError> {
+/// Returns the cells and groups of rows, with their units as a last sensitive column if they are given. `None` if the policy suppresses all
+/// of them.
+fn survey(
+    anonymizer: &Anonymizer,
+    rows: &RecordBatch,
+    units: Option<ArrayRef>,
+) -> Result<Option<SurveyedRows>, JobError> {
     let binding = anonymizer.binding();
     let column = |name: &str| {
         rows.column_by_name(name).cloned().ok_or_else(|| JobError::internal("a column of the series is missing"))
@@ -64,9 +70,12 @@ fn survey(anonymizer: &Anonymizer, rows: &RecordBatch, units: Option<ArrayRef>) 
     }
     let mut survey = Survey::new(Arc::new(SurveySpec { quasi, sensitive }))?;
     let numbers = survey.push(&columns)?;
-    let merged = Survey::merge(vec![survey])?;
+    let merged = match Survey::merge(vec![survey]) {
+        Err(CoreError::NoRows { .. }) => return Ok(None),
+        merged => merged?,
+    };
     let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
-    Ok(SurveyedRows { table: merged.table, groups: numbers.into_iter().map(group).collect() })
+    Ok(Some(SurveyedRows { table: merged.table, groups: numbers.into_iter().map(group).collect() }))
 }
 
 /// Forms classes of newcomers, with `reserve` units more than k. There are none if newcomers alone can't satisfy the
@@ -90,7 +99,7 @@ pub(super) fn form(
     let counted =
         has_repeated.then(|| Arc::new(units.iter().map(|unit| *unit as u64).collect::<UInt64Array>()) as ArrayRef);
     drop(distinct);
-    let SurveyedRows { table, groups } = survey(anonymizer, rows, counted)?;
+    let Some(SurveyedRows { table, groups }) = survey(anonymizer, rows, counted)? else { return Ok(none) };
     let privacy = with_reserve(anonymizer, reserve, has_repeated);
     let allowed = FeasibleRegions::of(&table, &privacy);
     let feasibility = Feasibility::of(&table, &privacy, &allowed);

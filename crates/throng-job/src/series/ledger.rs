@@ -11,6 +11,7 @@
 //! bytes, don't compress. The rows of the last release are kept as they were read, without identifiers, because a row that
 //! leaves the input may have to be shown again.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
@@ -43,8 +44,16 @@ pub(super) struct LedgerHeader {
     pub(super) policy_digest: String,
     /// Number of releases of the series.
     pub(super) releases: u64,
+    /// Number of remembered releases: the length of every trail.
+    pub(super) remembered: usize,
     /// Number of sensitive columns.
     pub(super) width: usize,
+    /// Number of rows of the input.
+    pub(super) delivered: u64,
+    /// Type of each column of the unit, in the order of the policy; see [`super::rows::unit_types`].
+    pub(super) unit_types: Vec<String>,
+    /// Length of the longest code of the first release, for each column that is masked.
+    pub(super) mask_lengths: BTreeMap<String, usize>,
 }
 
 /// One part of the memory.
@@ -186,10 +195,11 @@ impl Ledger {
         });
         let rows = rows.collect::<Option<Vec<_>>>()?;
         let codes = (0..rows.len() * self.header.width).map(|_| read_number(&mut from)).collect::<Option<Vec<_>>>()?;
-        let (blocks, length) = (read_number(&mut from)?, read_number(&mut from)?);
-        let trail = |_| (0..length).map(|_| read_number(&mut from)).collect::<Option<Vec<_>>>();
+        let (blocks, remembered) = (read_number(&mut from)?, self.header.remembered);
+        let trail = |_| (0..remembered).map(|_| read_number(&mut from)).collect::<Option<Vec<_>>>();
         let trails = (0..blocks).map(trail).collect::<Option<Vec<_>>>()?;
-        let state = SeriesState { releases: self.header.releases, rows, codes, trails, waiting: Vec::new() };
+        let releases = self.header.releases;
+        let state = SeriesState { releases, remembered, rows, codes, trails, waiting: Vec::new() };
         let is_whole = state.rows.iter().all(|row| (row.block as usize) < state.trails.len());
         (is_whole && from.is_empty()).then_some(state)
     }
@@ -209,7 +219,6 @@ fn state_bytes(state: &SeriesState) -> Option<Vec<u8>> {
     }
     state.codes.iter().for_each(|code| plain.extend(code.to_le_bytes()));
     plain.extend((state.trails.len() as u64).to_le_bytes());
-    plain.extend((state.trails.first().map_or(0, Vec::len) as u64).to_le_bytes());
     state.trails.iter().flatten().for_each(|class| plain.extend(class.to_le_bytes()));
     Some(plain)
 }
@@ -258,18 +267,28 @@ mod tests {
         let rows = (0..3).map(|row| RememberedRow { key: key(row), block: u32::from(row == 2), left_at: row as u64 });
         let state = SeriesState {
             releases: 7,
+            remembered: 2,
             rows: rows.collect(),
             codes: vec![11, 12, 13],
             trails: vec![vec![5, 6], vec![5, 0]],
             waiting: Vec::new(),
         };
-        let other = SeriesState { releases: 7, ..SeriesState::default() };
+        let other = SeriesState { releases: 7, remembered: 2, ..SeriesState::default() };
         let columns: [(&str, ArrayRef); 2] = [
             ("age", Arc::new(Int32Array::from(vec![1, 2]))),
             ("illness", Arc::new(StringArray::from(vec![Some("flu"), None]))),
         ];
         let content = RecordBatch::try_from_iter(columns).unwrap();
-        let header = LedgerHeader { run_id: "run".into(), policy_digest: "digest".into(), releases: 7, width: 1 };
+        let header = LedgerHeader {
+            run_id: "run".into(),
+            policy_digest: "digest".into(),
+            releases: 7,
+            remembered: 2,
+            width: 1,
+            delivered: 5,
+            unit_types: vec!["integer".into()],
+            mask_lengths: BTreeMap::from([("zip".into(), 5)]),
+        };
         let waiting = [WaitingRow { key: key(9), since: 7 }];
         let mut writer = LedgerWriter::create(ReleaseKey::PUBLIC).unwrap();
         writer.push(3, &state, &content).unwrap();

@@ -27,8 +27,9 @@ pub(super) fn number_equal_rows(keys: &mut [RowKey]) -> Vec<u32> {
 }
 
 /// Returns the known row of each row, as an index; `None` for a row that is new. Both are in ascending order, and no known row is
-/// matched twice.
-pub(super) fn match_rows(rows: &[RowKey], known: &[RowKey]) -> Vec<Option<usize>> {
+/// matched twice. A row whose insensitive values have changed is one of the shown known rows, as long as there are any: it would
+/// otherwise be taken for a row that was dropped, and the shown row for one that has left.
+pub(super) fn match_rows(rows: &[RowKey], known: &[RowKey], is_shown: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
     let mut matched = vec![None; rows.len()];
     let (mut done, mut first) = (0, 0);
     for alike in rows.chunk_by(|a, b| a.values() == b.values()) {
@@ -45,9 +46,11 @@ pub(super) fn match_rows(rows: &[RowKey], known: &[RowKey]) -> Vec<Option<usize>
                 (*found, is_free[at]) = (Some(first + at), false);
             }
         }
-        let mut free = (0..candidates.len()).filter(|at| is_free[*at]);
+        let (shown, dropped): (Vec<usize>, Vec<usize>) =
+            (first..first + candidates.len()).filter(|at| is_free[at - first]).partition(|at| is_shown(*at));
+        let mut free = shown.into_iter().chain(dropped);
         for found in found.iter_mut().filter(|found| found.is_none()) {
-            *found = free.next().map(|at| first + at);
+            *found = free.next();
         }
         done += alike.len();
         first += candidates.len();
@@ -62,6 +65,22 @@ mod tests {
     /// A row of a unit with these values, released ones last.
     fn key(unit: u8, values: u8, released: u8) -> RowKey {
         RowKey::new(unit.into(), u128::from(values) << 120, 0, u128::from(released) << 120)
+    }
+
+    /// Matches rows with known ones that are all shown.
+    fn match_rows(rows: &[RowKey], known: &[RowKey]) -> Vec<Option<usize>> {
+        super::match_rows(rows, known, |_| true)
+    }
+
+    #[test]
+    fn a_changed_row_is_one_of_the_shown_rows_first() {
+        let known = [key(1, 1, 3), key(1, 1, 5), key(1, 1, 7)];
+        let is_shown = |at: usize| at > 0;
+        assert_eq!(super::match_rows(&[key(1, 1, 4)], &known, is_shown), [Some(1)]);
+        assert_eq!(super::match_rows(&[key(1, 1, 4), key(1, 1, 5)], &known, is_shown), [Some(2), Some(1)]);
+        assert_eq!(super::match_rows(&[key(1, 1, 3)], &known, is_shown), [Some(0)], "equal altogether");
+        let three = [key(1, 1, 4), key(1, 1, 6), key(1, 1, 8)];
+        assert_eq!(super::match_rows(&three, &known, is_shown), [Some(1), Some(2), Some(0)]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ mod rows;
 mod run;
 mod sealed;
 mod seen_rows;
+mod turnover;
+mod unit_classes;
 mod verify_ledger;
 
 use crate::error::JobError;

@@ -21,8 +21,8 @@ use rustc_hash::FxHashSet;
 use throng_core::columns::BLOCK_COLUMN;
 use throng_core::row_hash::Checksum;
 use throng_core::series::{
-    ABSENT, CarriedRows, Crowd, Newcomers, NightCounts, Pool, RowKey, SeriesRules, SeriesState, ShownRow, WaitingRow,
-    audit, next_state,
+    ABSENT, CarriedRows, Crowd, Newcomers, NightCounts, Pool, RememberedRow, RowKey, SeriesRules, SeriesState,
+    ShownRow, WaitingRow, audit, next_state,
 };
 use throng_datafusion::{AnonymizedTable, Anonymizer, Progress};
 use throng_policy::{BoundSensitive, LeaverSetting, Policy, SeriesSettings};
@@ -46,6 +46,8 @@ use super::rows::{
     KEY_COLUMNS, KeyedRows, TonightRows, bucket_of, code_columns, code_fields, codes, codes_of, counted_columns,
     fingerprints, hashes, key_columns, key_fields, keys_of,
 };
+use super::turnover::Turnover;
+use super::unit_classes::UnitClasses;
 
 /// Rows of a release that are read at a time.
 const BATCH_ROWS: usize = 8 << 10;
@@ -74,10 +76,14 @@ pub(super) struct DecidedNight {
     pub(super) ledger: LedgerWriter,
     pub(super) waiting: Vec<WaitingRow>,
     pub(super) releases: u64,
+    /// Number of remembered releases, with this one.
+    pub(super) remembered: usize,
     pub(super) counts: NightCounts,
     /// Leaves and cycles of search of the newcomers.
     pub(super) formed: (u64, u32),
     pub(super) cells: CellCounts,
+    /// Number of units that the release shows in more than one class.
+    pub(super) in_several_classes: u64,
 }
 
 /// Newcomers that are shown, in the parts of their classes, and rows that wait.
@@ -101,7 +107,6 @@ impl Night<'_> {
     pub(super) async fn decide(&self, clock: &Arc<StageTimer>) -> Result<DecidedNight, JobError> {
         let span = clock.begin(Stage::Cluster, None);
         let rules = self.rules();
-        let releases = self.ledger.as_ref().map_or(0, |ledger| ledger.header.releases);
         let (is_present, chosen) = match &self.ledger {
             None => (BooleanBufferBuilder::new(0), self.first_rows(&rules, clock).await?),
             Some(ledger) => {
@@ -113,7 +118,7 @@ impl Night<'_> {
                 decided.instrument(span).await?
             }
         };
-        self.closed(releases, &is_present, chosen, &rules).await
+        self.closed(&is_present, chosen, &rules).await
     }
 
     fn rules(&self) -> SeriesRules {
@@ -138,17 +143,21 @@ impl Night<'_> {
     /// Matches the rows of the input with those of the ledger, unit by unit.
     async fn matched(&self, ledger: &Ledger) -> Result<MatchedRows, JobError> {
         let room = reservation(self.session);
-        let index = Field::new("index", DataType::UInt64, false);
-        let schema = Arc::new(Schema::new(key_fields().chain([index]).collect::<Vec<_>>()));
+        // Twice the index, and one more if the last release did not show the row.
+        let place = Field::new("place", DataType::UInt64, false);
+        let schema = Arc::new(Schema::new(key_fields().chain([place]).collect::<Vec<_>>()));
         let mut known = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut first = 0;
         for part in &ledger.parts {
             // Yields, so that a job can be stopped here.
             tokio::task::yield_now().await;
             reserve(&room, part.state_room())?;
-            let keys: Vec<RowKey> = self.state(ledger, part)?.rows.iter().map(|row| row.key).collect();
+            let state = self.state(ledger, part)?;
+            let keys: Vec<RowKey> = state.rows.iter().map(|row| row.key).collect();
+            let is_dropped = |row: &RememberedRow| u64::from(state.last_class(row.block) == ABSENT);
+            let places = (first..).zip(&state.rows).map(|(index, row)| 2 * index + is_dropped(row));
             let mut columns = key_columns(&keys);
-            columns.push(Arc::new((first..first + part.rows).collect::<UInt64Array>()));
+            columns.push(Arc::new(places.collect::<UInt64Array>()));
             let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(kernel)?;
             known.push(batch, keys.iter().map(|key| bucket_of(key.unit)))?;
             first += part.rows;
@@ -168,15 +177,16 @@ impl Night<'_> {
             reserve(&room, bucket_room)?;
             let rows = self.tonight.read(bucket)?;
             let known = known.read(bucket)?;
-            let indices = known.column(KEY_COLUMNS.len()).as_primitive::<UInt64Type>();
+            let places = known.column(KEY_COLUMNS.len()).as_primitive::<UInt64Type>();
             let mut known: Vec<(RowKey, u64)> =
-                keys_of(&known).into_iter().zip(indices.values().iter().copied()).collect();
+                keys_of(&known).into_iter().zip(places.values().iter().copied()).collect();
             known.par_sort_unstable();
             let known_keys: Vec<RowKey> = known.iter().map(|(key, _)| *key).collect();
             let mut new: Vec<(RowKey, u32)> = Vec::new();
-            for (row, found) in (0..).zip(match_rows(&rows.keys, &known_keys)) {
+            let is_shown = |at: usize| known[at].1.is_multiple_of(2);
+            for (row, found) in (0..).zip(match_rows(&rows.keys, &known_keys, is_shown)) {
                 match found {
-                    Some(at) => is_present.set_bit(known[at].1 as usize, true),
+                    Some(at) => is_present.set_bit((known[at].1 / 2) as usize, true),
                     None => new.push((rows.keys[row as usize], row)),
                 }
             }
@@ -187,7 +197,7 @@ impl Night<'_> {
             let waiting = ledger.waiting.iter().map(|row| row.key).filter(|key| bucket_of(key.unit) == bucket as u32);
             let waiting: Vec<RowKey> = waiting.collect();
             let keys_of_new: Vec<RowKey> = new.iter().map(|(key, _)| *key).collect();
-            for ((key, _), found) in new.iter_mut().zip(match_rows(&keys_of_new, &waiting)) {
+            for ((key, _), found) in new.iter_mut().zip(match_rows(&keys_of_new, &waiting, |_| true)) {
                 *key = found.map_or(*key, |at| waiting[at]);
             }
             new.par_sort_unstable();
@@ -255,6 +265,7 @@ impl Night<'_> {
         let room = reservation(self.session);
         let all: Vec<u32> = (0..pool.keys.len() as u32).collect();
         let units = Pool::units_of(&pool.keys, all.iter().copied());
+        let mut turnover = Turnover::new(&pool.keys, &units);
         let (mut shown_units, mut first) = (FxHashSet::default(), 0);
         for part in &ledger.parts {
             tokio::task::yield_now().await;
@@ -262,9 +273,11 @@ impl Night<'_> {
             let state = self.state(ledger, part)?;
             let is_present = bits(is_present, first, state.rows.len());
             first += state.rows.len();
+            turnover.add(&state, &is_present);
             shown_units.extend(CarriedRows::decide(&state, rules, &is_present).shown_units(&state, &units));
         }
         drop(room);
+        turnover.check(&self.settings.unit)?;
         let units: Vec<u128> = pool.keys.iter().map(|key| key.unit).collect();
         let formed = form(self.anonymizer, &pool.content, &units, self.place.key, self.settings.reserve)?;
         let of_pool = Pool {
@@ -385,12 +398,13 @@ impl Night<'_> {
     /// more, from the values to release.
     async fn closed(
         &self,
-        releases: u64,
         is_present: &BooleanBufferBuilder,
         chosen: ChosenRows,
         rules: &SeriesRules,
     ) -> Result<DecidedNight, JobError> {
         let ChosenRows { rows: new, waiting, mut counts, formed } = chosen;
+        let (releases, remembered) =
+            self.ledger.as_ref().map_or((0, 0), |ledger| (ledger.header.releases, ledger.header.remembered));
         let mut fields: Vec<Field> =
             self.content_schema().fields().iter().map(|field| field.as_ref().clone()).collect();
         fields.push(Field::new(BLOCK_COLUMN, DataType::UInt64, false));
@@ -398,6 +412,7 @@ impl Night<'_> {
         let mut release = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut next = LedgerWriter::create(self.place.key)?;
         let mut cells = CellCounter::new(rules.crowd.width(), self.session)?;
+        let mut unit_classes = UnitClasses::new(self.session)?;
         let room = reservation(self.session);
         let (mut checksum, mut first, mut broken) = (Checksum::default(), 0, 0);
         for number in 0..BUCKETS as u32 {
@@ -407,7 +422,7 @@ impl Night<'_> {
             let of_ledger = part.as_ref().map_or(0, |(_, part)| part.room());
             reserve(&room, of_ledger + new.room(number as usize))?;
             let (state, before) = match part {
-                None => (SeriesState { releases, ..SeriesState::default() }, None),
+                None => (SeriesState { releases, remembered, ..SeriesState::default() }, None),
                 Some((ledger, part)) => {
                     let damaged = || self.place.damaged(&ledger.header.run_id);
                     (self.state(ledger, &part)?, Some(ledger.content(&part).ok_or_else(damaged)?))
@@ -441,6 +456,7 @@ impl Night<'_> {
             broken += audit(&state, &rules.crowd, rows).broken_blocks;
             checksum.merge(class_checksum(&classes, &released, width, self.place.key));
             cells.add(&classes, &self.cells_of(&content)?, &released)?;
+            unit_classes.add(closed.shown.iter().map(|shown| (key_of(shown).unit, shown.1)))?;
             next.push(number, &closed.state, &content)?;
             let mut columns = content.columns().to_vec();
             columns.push(Arc::new(UInt64Array::from(classes)));
@@ -458,7 +474,21 @@ impl Night<'_> {
         drop(room);
         let rows = Arc::new(release.finish()?);
         let cells = cells.finish(&rules.crowd, self.session)?;
-        Ok(DecidedNight { rows, checksum, ledger: next, waiting, releases: releases + 1, counts, formed, cells })
+        let in_several_classes = unit_classes.finish(self.session)?;
+        let remembered = rules.remembered_after(remembered);
+        let releases = releases + 1;
+        Ok(DecidedNight {
+            rows,
+            checksum,
+            ledger: next,
+            waiting,
+            releases,
+            remembered,
+            counts,
+            formed,
+            cells,
+            in_several_classes,
+        })
     }
 
     /// Reads the newcomers of a part, in ascending order of their keys.

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use object_store::{ObjectStoreExt, PutPayload};
+use object_store::{ObjectMeta, ObjectStoreExt, PutPayload};
 use throng_core::key::ReleaseKey;
 use throng_policy::{LEDGER_KEY_VARIABLE, MIN_SECRET_BYTES, SeriesSettings, Store};
 
@@ -25,7 +25,8 @@ use crate::write::Upload;
 use super::ledger::{Ledger, WrittenLedger};
 use super::sealed::NotOpened;
 
-/// Names the run of the last release, so that a series whose release was removed is not silently started again.
+/// Names the run of the last release and, in the second line, its location: so that a series whose release was removed is not
+/// silently started again, nor another series in the same folder.
 const CURRENT: &str = "current";
 const PREFIX: &str = "ledger-";
 const SUFFIX: &str = ".throng";
@@ -111,18 +112,70 @@ impl LedgerPlace {
         Ok(ledger)
     }
 
+    /// Returns an error if the folder belongs to a series with another output. `run_id` is that of the release at the output, if
+    /// there is one: a release that was moved together with its manifest continues its series.
+    pub(super) async fn check_owner(
+        &self,
+        output: &StorePath,
+        run_id: Option<&str>,
+        store: &Store,
+    ) -> Result<(), JobError> {
+        let Some(LedgerOwner { run, output: Some(owner) }) = self.current().await? else { return Ok(()) };
+        let is_own = run_id == Some(run.as_str())
+            || StorePath::parse_with(&owner, store).is_ok_and(|owner| owner.is_same_place(output));
+        match is_own {
+            true => Ok(()),
+            false => Err(refused(format!(
+                "{} has the ledger of the series at {owner}, and a series needs a folder of its own; set another `ledger` under \
+                 [series] (if that series has ended, or was moved to {output}, remove `{CURRENT}` in the folder)",
+                self.place
+            ))),
+        }
+    }
+
     /// Returns an error if there is a series whose release is no longer there.
     pub(super) async fn check_unused(&self, output: &StorePath) -> Result<(), JobError> {
-        let current = self.place.child(CURRENT);
-        match current.store.head(&current.path).await {
-            Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(JobError::storage(format!("looking at the ledger {}", self.place), &error)),
-            Ok(_) => Err(refused(format!(
+        match self.current().await? {
+            None => {
+                // The run that wrote it may have been killed before or after its release was committed.
+                if self.ledgers().await.is_ok_and(|ledgers| !ledgers.is_empty()) {
+                    tracing::warn!(
+                        "the folder of the ledger has one of a run that was interrupted, and {output} has no release; if there was one, \
+                         the new series is not checked against it"
+                    );
+                }
+                Ok(())
+            }
+            Some(_) => Err(refused(format!(
                 "{} has the ledger of a series, and {output} has no release; restore the release, or begin a new series with \
                  `throng run --rebase`, whose releases are not checked against the earlier ones",
                 self.place
             ))),
         }
+    }
+
+    /// Lists the ledgers.
+    async fn ledgers(&self) -> Result<Vec<ObjectMeta>, object_store::Error> {
+        let mut listed: Vec<ObjectMeta> = self.place.store.list(Some(&self.place.path)).try_collect().await?;
+        listed.retain(|object| {
+            object.location.filename().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+        });
+        Ok(listed)
+    }
+
+    /// Returns the last release of the series, as far as the folder names it.
+    async fn current(&self) -> Result<Option<LedgerOwner>, JobError> {
+        let current = self.place.child(CURRENT);
+        let failed = |error| JobError::storage(format!("looking at the ledger {}", self.place), &error);
+        let bytes = match current.store.get(&current.path).await {
+            Ok(found) => found.bytes().await.map_err(failed)?,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines().map(|line| line.trim().to_owned());
+        let run = lines.next().unwrap_or_default();
+        Ok(Some(LedgerOwner { run, output: lines.next().filter(|line| !line.is_empty()) }))
     }
 
     /// Stores a ledger, before its release is committed.
@@ -145,27 +198,30 @@ impl LedgerPlace {
         damaged(&self.place.child(&Self::name(run_id)))
     }
 
-    /// Completes a committed release: records its run, and removes older ledgers. Never fails the job.
-    pub(super) async fn committed(&self, run_id: &str, replaced: Option<&str>) {
+    /// Completes a committed release: records its run and its location, and removes older ledgers. Never fails the job.
+    pub(super) async fn committed(&self, run_id: &str, output: &StorePath, replaced: Option<&str>) {
         let current = self.place.child(CURRENT);
-        let named = current.store.put(&current.path, PutPayload::from(run_id.to_owned().into_bytes())).await;
+        let text = format!("{run_id}\n{output}\n");
+        let named = current.store.put(&current.path, PutPayload::from(text.into_bytes())).await;
         if named.is_err() {
             tracing::warn!("the ledger could not be marked as current");
         }
         let (own, replaced) = (Self::name(run_id), replaced.map(Self::name));
-        let listed: Vec<_> = match self.place.store.list(Some(&self.place.path)).try_collect().await {
-            Ok(listed) => listed,
-            Err(_) => return,
-        };
-        for object in listed {
+        for object in self.ledgers().await.unwrap_or_default() {
             let name = object.location.filename().unwrap_or_default();
-            let is_ledger = name.starts_with(PREFIX) && name.ends_with(SUFFIX) && name != own;
             let age = SystemTime::now().duration_since(object.last_modified.into()).unwrap_or_default();
-            if is_ledger && (replaced.as_deref() == Some(name) || age > LIFETIME) {
+            if name != own && (replaced.as_deref() == Some(name) || age > LIFETIME) {
                 let _ = self.place.store.delete(&object.location).await;
             }
         }
     }
+}
+
+/// What a folder of ledgers says about the last release.
+struct LedgerOwner {
+    run: String,
+    /// Its location; `None` if it is not recorded.
+    output: Option<String>,
 }
 
 /// Returns the ledger key from the environment.

@@ -1,10 +1,11 @@
 //! Tonight's rows: their content, keyed pseudonyms and codes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, UInt64Array};
-use datafusion::arrow::compute::take_record_batch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
+use datafusion::arrow::compute::{cast, take_record_batch};
+use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Schema, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::{FutureExt, TryFutureExt, TryStreamExt};
@@ -15,6 +16,7 @@ use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
 use throng_datafusion::distributed::batch_bytes;
 use throng_datafusion::{Anonymizer, catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
+use throng_policy::describe_type;
 
 use crate::distributed::{Cluster, failed, retried};
 use crate::error::{JobError, Kind};
@@ -36,6 +38,8 @@ pub(super) struct TonightRows {
     pub(super) rows: u64,
     /// Size of the rows as received.
     pub(super) bytes: u64,
+    /// Length of the longest code of each column that the policy masks.
+    pub(super) mask_lengths: BTreeMap<String, usize>,
     /// Number of codes of a row.
     width: usize,
 }
@@ -134,6 +138,31 @@ pub(super) fn codes_of(batch: &RecordBatch, first: usize, width: usize, order: &
     order.iter().flat_map(|row| columns.iter().map(|column| column[*row as usize])).collect()
 }
 
+/// Returns the type of each column of the unit, as far as pseudonyms depend on it: all widths of integers are one type, as are all encodings
+/// of text.
+pub(super) fn unit_types(schema: &Schema, unit: &[String]) -> Vec<String> {
+    let described = |name: &String| {
+        // A missing column is reported when rows are read.
+        let Ok(field) = schema.field_with_name(name) else { return String::new() };
+        let field = to_canonical_field(field);
+        match describe_type(field.data_type()) {
+            known @ ("integer" | "text" | "boolean") => known.to_owned(),
+            // Equal numbers and times of other types have other pseudonyms.
+            other => format!("{other} ({})", field.data_type()),
+        }
+    };
+    unit.iter().map(described).collect()
+}
+
+/// Returns a column of the unit in a type that equal values share.
+fn unit_values(column: ArrayRef) -> Result<ArrayRef, JobError> {
+    match column.data_type() {
+        // Those of up to 32 bits would be hashed as signed numbers of their width.
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => cast(&column, &DataType::Int64).map_err(kernel),
+        _ => Ok(column),
+    }
+}
+
 /// Reads all rows of an input, and replaces the columns of the unit by a pseudonym. On a compute cluster, its executors read
 /// files and send the columns that are needed; keys and pseudonyms are made in this process.
 pub(super) async fn read_rows(
@@ -177,14 +206,15 @@ pub(super) async fn read_rows(
         }
     };
     input.check_unchanged().await?;
-    let ReceivedRows { writer, rows, nulls, bytes } = received;
+    let ReceivedRows { writer, rows, nulls, bytes, mask_lengths } = received;
     let Some(writer) = writer else { return Err(JobError::new(Kind::NoInput, "the input has no rows")) };
     input.check_rows(rows)?;
     if nulls > 0 {
         let text = format!("the columns of the `unit` have {nulls} nulls, and a series must know whose row is whose");
         return Err(JobError::new(Kind::BadData, text));
     }
-    Ok(TonightRows { buckets: writer.finish()?, rows, bytes, width: anonymizer.binding().sensitive.len() })
+    let width = anonymizer.binding().sensitive.len();
+    Ok(TonightRows { buckets: writer.finish()?, rows, bytes, mask_lengths, width })
 }
 
 /// Rows that are being read.
@@ -195,6 +225,7 @@ struct ReceivedRows {
     /// Nulls in the columns of the unit.
     nulls: usize,
     bytes: u64,
+    mask_lengths: BTreeMap<String, usize>,
 }
 
 /// The reason why rows could not be read.
@@ -249,7 +280,13 @@ impl RowsToKey<'_> {
         while let Some(batch) = stream.try_next().await? {
             received.rows += batch.num_rows() as u64;
             received.bytes += batch_bytes(&batch);
-            let (batch, units, nulls) = self.of(&plain(&batch)?)?;
+            let batch = plain(&batch)?;
+            for name in self.anonymizer.policy().masked_columns() {
+                let longest = batch.column_by_name(name).map_or(Ok(0), longest_text)?;
+                let known = received.mask_lengths.entry(name.to_owned()).or_default();
+                *known = longest.max(*known);
+            }
+            let (batch, units, nulls) = self.of(&batch)?;
             received.nulls += nulls;
             let writer = match &mut received.writer {
                 Some(writer) => writer,
@@ -272,6 +309,7 @@ impl RowsToKey<'_> {
         let binding = anonymizer.binding();
         let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
         let secret: Vec<&str> = binding.sensitive.iter().map(|secret| secret.column.name.as_str()).collect();
+        let unit_columns = unit_columns.into_iter().map(unit_values).collect::<Result<Vec<_>, _>>()?;
         let units = hashes(&unit_columns, key.derive("series unit", &[]))?;
         let of_quasi = hashes(&columns(&quasi)?, key.derive("series quasi-identifiers", &[]))?;
         let of_secret = hashes(&columns(&secret)?, key.derive("series sensitive values", &[]))?;
@@ -303,12 +341,32 @@ fn plain(batch: &RecordBatch) -> Result<RecordBatch, JobError> {
         .map_err(|_| JobError::internal("columns of another type"))
 }
 
-/// Returns the keyed hash of each row.
+/// Returns the number of characters of the longest value.
+fn longest_text(column: &ArrayRef) -> Result<usize, JobError> {
+    let texts = cast(column, &DataType::Utf8).map_err(kernel)?;
+    Ok(texts.as_string::<i32>().iter().flatten().map(|text| text.chars().count()).max().unwrap_or(0))
+}
+
+/// Returns the keyed hash of each row. Both zeros of floating-point numbers are one value.
 pub(super) fn hashes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u128>, JobError> {
+    let columns: &[ArrayRef] = &columns.iter().map(with_one_zero).collect::<Vec<_>>();
     let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
     let rows = columns.first().map_or(0, |column| column.len());
     let hashes = RowHasher::new(&types, key.seed("rows"))?.hash(columns, rows)?;
     Ok(hashes.into_iter().map(|hash| key.hash(hash)).collect())
+}
+
+/// Returns a column in which no zero has a sign.
+fn with_one_zero(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float32 => {
+            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0))
+        }
+        DataType::Float64 => {
+            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0))
+        }
+        _ => Arc::clone(column),
+    }
 }
 
 /// Returns sensitive columns as p counts them: look-alikes are equal, and values that are not counted are null.
@@ -336,4 +394,40 @@ pub(super) fn codes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, J
 /// Returns the fingerprints of released labels, row by row.
 pub(super) fn fingerprints(labels: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u64>, JobError> {
     Ok(hashes(labels, key.derive("series class", &[]))?.into_iter().map(|hash| (hash as u64).max(1)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{Float64Array, Int32Array, Int64Array, UInt8Array, UInt32Array};
+
+    use super::*;
+
+    #[test]
+    fn zeros_have_one_code() {
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(1.0), None]));
+        let codes = codes(&[column], ReleaseKey::PUBLIC).unwrap();
+        assert!(codes[0] == codes[1] && codes[0] != codes[2] && codes[3] == UNCOUNTED, "{codes:?}");
+    }
+
+    #[test]
+    fn integers_of_every_width_have_one_pseudonym_and_one_type() {
+        let columns: [ArrayRef; 4] = [
+            Arc::new(Int64Array::from(vec![200, 7])),
+            Arc::new(Int32Array::from(vec![200, 7])),
+            Arc::new(UInt8Array::from(vec![200, 7])),
+            Arc::new(UInt32Array::from(vec![200, 7])),
+        ];
+        let schema = |column: &ArrayRef| Schema::new(vec![Field::new("id", column.data_type().clone(), true)]);
+        let unit = ["id".to_owned()];
+        for column in &columns {
+            assert_eq!(unit_types(&schema(column), &unit), ["integer"]);
+            let pseudonyms =
+                |column: &ArrayRef| hashes(&[unit_values(Arc::clone(column)).unwrap()], ReleaseKey::PUBLIC).unwrap();
+            assert_eq!(pseudonyms(column), pseudonyms(&columns[0]), "{}", column.data_type());
+        }
+        let of = |data_type: DataType| unit_types(&Schema::new(vec![Field::new("id", data_type, true)]), &unit);
+        assert_eq!(of(DataType::Utf8View), ["text"]);
+        assert_eq!(of(DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::LargeUtf8))), ["text"]);
+        assert_ne!(of(DataType::Float32), of(DataType::Float64));
+    }
 }

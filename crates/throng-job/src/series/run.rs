@@ -39,7 +39,7 @@ use super::disk_table::disk_table;
 use super::ledger::{Ledger, LedgerHeader, WrittenLedger};
 use super::night::{DecidedNight, Night, for_columns};
 use super::place::{LedgerPlace, ledger_key};
-use super::rows::read_rows;
+use super::rows::{read_rows, unit_types};
 
 /// A release of a series that is ready to be published, with its ledger.
 struct StagedNight {
@@ -98,6 +98,11 @@ pub(super) async fn run_with_key(
                     None => (ExistingRelease::Nothing, None),
                 },
             };
+            let known_run = match &existing {
+                ExistingRelease::OfRun(run_id) => Some(run_id.as_str()),
+                ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
+            };
+            place.check_owner(&output, known_run, &policy.store).await?;
             let ledger = match &existing {
                 _ if is_rebase => None,
                 ExistingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
@@ -108,14 +113,20 @@ pub(super) async fn run_with_key(
                 }
             };
             if let (Some(ledger), Some(earlier)) = (&ledger, earlier) {
-                check_remembered(&output, earlier, ledger.header.releases.min(settings.remember))?;
+                check_remembered(&output, earlier, ledger.header.remembered as u64)?;
             }
-            let night = stage(policy, settings, options, cluster, &place, ledger, &staged, &run).await?;
-            let replaced = match existing {
-                ExistingRelease::OfRun(run_id) => Some(run_id),
-                ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
+            let delivered = match (&ledger, known_run) {
+                (Some(ledger), _) => Some(ledger.header.delivered),
+                // A new series may begin because its ledger can't be read.
+                (None, Some(run_id)) if policy.privacy.guards.max_rows_change.is_some() => {
+                    let ledger = place.read(run_id, &series_digest(policy, settings)?).await.ok();
+                    ledger.map(|ledger| ledger.header.delivered)
+                }
+                (None, _) => None,
             };
-            Ok((replaced, night))
+            let guards = DeliveryGuards::of_series(policy, delivered);
+            let night = stage(policy, settings, options, cluster, &place, ledger, guards, &staged, &run).await?;
+            Ok((known_run.map(str::to_owned), night))
         };
         let night = tokio::select! {
             biased;
@@ -123,7 +134,7 @@ pub(super) async fn run_with_key(
             night = night => night,
         };
         match night {
-            Ok((replaced, night)) => publish(night, staged, &place, replaced, &run, output.to_string()).await,
+            Ok((replaced, night)) => publish(night, staged, &place, replaced, &run, &output).await,
             Err(error) => {
                 staged.abandon().await;
                 Err(error)
@@ -156,6 +167,19 @@ pub(super) fn of_others(output: &StorePath) -> JobError {
     JobError::new(Kind::BadPolicy, text)
 }
 
+/// Returns an error if a column of the unit has another type than in the last release: the pseudonyms of equal values differ then, and
+/// everyone would seem to have left, and to have come as someone else.
+fn check_unit_types(unit: &[String], before: &[String], tonight: &[String]) -> Result<(), JobError> {
+    let mut changes = unit.iter().zip(before).zip(tonight).filter(|((_, before), tonight)| before != tonight);
+    let Some(((column, before), tonight)) = changes.next() else { return Ok(()) };
+    let text = format!(
+        "column `{column}` of the `unit` was of type {before} in the last release of the series and is of type {tonight} now, so people \
+         could not be recognized; convert it to {before} in the input, or begin a new series with `throng run --rebase`, whose releases \
+         are not checked against the earlier ones"
+    );
+    Err(JobError::new(Kind::BadPolicy, text))
+}
+
 /// Returns the digest of the policy and of the unit, under which a series stays the same.
 ///
 /// Guards and declared types may refuse a delivery, but do not affect a release.
@@ -185,6 +209,7 @@ async fn stage(
     cluster: Option<&Cluster>,
     place: &LedgerPlace,
     ledger: Option<Ledger>,
+    guards: DeliveryGuards,
     staged: &Staged,
     run: &RunFacts,
 ) -> Result<StagedNight, JobError> {
@@ -196,7 +221,10 @@ async fn stage(
     }
     let anonymizer = Arc::clone(table.anonymizer());
     check_distributable(cluster, input.as_ref())?;
-    let guards = DeliveryGuards::of(policy).await?;
+    let unit_types = unit_types(input.schema(), &settings.unit);
+    if let Some(ledger) = &ledger {
+        check_unit_types(&settings.unit, &ledger.header.unit_types, &unit_types)?;
+    }
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
     let span = clock.begin(Stage::Survey, None);
@@ -204,6 +232,19 @@ async fn stage(
     let tonight = tonight.instrument(span).await?;
     let of_cluster = cluster.map(|cluster| cluster_facts(cluster, tonight.bytes));
     let delivered = tonight.rows;
+    // Labels have as many stars as in the first release, whichever codes are there tonight.
+    let mask_lengths =
+        ledger.as_ref().map_or_else(|| tonight.mask_lengths.clone(), |ledger| ledger.header.mask_lengths.clone());
+    let anonymizer = match mask_lengths.is_empty() {
+        true => anonymizer,
+        false => {
+            let policy = anonymizer.policy().with_mask_lengths(&mask_lengths);
+            Arc::new(Anonymizer::new(Arc::new(policy), Arc::clone(anonymizer.input_schema()))?)
+        }
+    };
+    guards.check_rows(delivered, delivered)?;
+    // How many earlier releases this one is made safe with.
+    let earlier = ledger.as_ref().map_or(0, |ledger| ledger.header.remembered as u64);
     let night = Night {
         anonymizer: &anonymizer,
         settings,
@@ -215,7 +256,18 @@ async fn stage(
     };
     let decided = night.decide(&clock).await?;
     drop(night);
-    let DecidedNight { rows, checksum, ledger, waiting, releases, counts, formed, cells } = decided;
+    let DecidedNight {
+        rows,
+        checksum,
+        ledger,
+        waiting,
+        releases,
+        remembered,
+        counts,
+        formed,
+        cells,
+        in_several_classes,
+    } = decided;
     tracing::info!(
         shown = counts.shown,
         shown_on = counts.shown_on,
@@ -232,7 +284,11 @@ async fn stage(
         run_id: run.run_id.clone(),
         policy_digest: series_digest(policy, settings)?,
         releases,
+        remembered,
         width: anonymizer.binding().sensitive.len(),
+        delivered,
+        unit_types,
+        mask_lengths,
     };
     let ledger = ledger.finish(header, &waiting)?;
 
@@ -268,7 +324,8 @@ async fn stage(
     let release = release_facts(policy, &anonymizer, &described, output, facts);
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
-    let series = series_facts(&counts, releases, settings, anonymizer.binding().k);
+    let (k, nights) = (anonymizer.binding().k, (releases, earlier));
+    let series = series_facts(&counts, in_several_classes, nights, settings, k);
     let sidecar = Sidecar { series: Some(series), ..Sidecar::new(run, release, &findings, resources) };
     let mut sidecar = Sidecar { attacks: examined.attacks, ..sidecar };
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
@@ -283,12 +340,18 @@ fn cluster_facts(cluster: &Cluster, bytes: u64) -> ClusterFacts {
     ClusterFacts { partitions: cluster.partitions, groups: 0, outline_bytes: 0, shuffle_bytes }
 }
 
-/// Counts of rows are rounded up to the next multiple of k: a sidecar reveals nothing about fewer than k rows.
-fn series_facts(counts: &NightCounts, releases: u64, settings: &SeriesSettings, k: u64) -> SeriesFacts {
+/// Returns the facts about a series. Counts are rounded up to the next multiple of k: a sidecar reveals nothing about fewer than k rows.
+fn series_facts(
+    counts: &NightCounts,
+    in_several_classes: u64,
+    (releases, remembered): (u64, u64),
+    settings: &SeriesSettings,
+    k: u64,
+) -> SeriesFacts {
     let up = |count: u64| count.div_ceil(k.max(1)) * k.max(1);
     SeriesFacts {
         releases,
-        remembered: releases.saturating_sub(1).min(settings.remember),
+        remembered,
         reserve: settings.reserve,
         come: up(counts.come),
         gone: up(counts.gone),
@@ -296,6 +359,7 @@ fn series_facts(counts: &NightCounts, releases: u64, settings: &SeriesSettings, 
         outdated: up(counts.outdated),
         suppressed: up(counts.suppressed),
         shown_on: up(counts.shown_on),
+        in_several_classes: up(in_several_classes),
     }
 }
 
@@ -345,7 +409,7 @@ async fn publish(
     place: &LedgerPlace,
     replaced: Option<String>,
     run: &RunFacts,
-    location: String,
+    output: &StorePath,
 ) -> Result<PublishedRelease, JobError> {
     let StagedNight { mut sidecar, read_back, input_digest, ledger, clock, warnings } = night;
     let span = clock.begin(Stage::Publish, None);
@@ -361,12 +425,12 @@ async fn publish(
             return Err(error);
         }
         let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
-        place.committed(&run.run_id, replaced.as_deref()).await;
+        place.committed(&run.run_id, output, replaced.as_deref()).await;
         tracing::info!(bytes = ledger.size, rows = ledger.rows, "ledger written");
         Ok::<_, JobError>(committed.clean().await)
     }
     .instrument(span)
     .await?;
     tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location, sidecar, files, warnings })
+    Ok(PublishedRelease { location: output.to_string(), sidecar, files, warnings })
 }

@@ -1,7 +1,7 @@
 //! Encryption of a ledger at rest.
 //!
 //! ```text
-//!  THRONG-LEDGER 2 | salt, 32 bytes | section 0 | section 1 | … | directory | length of the directory
+//!  THRONG-LEDGER 4 | salt, 32 bytes | section 0 | section 1 | … | directory | length of the directory
 //! ```
 //!
 //! Every file has its own key, derived from the ledger key and a random salt. Sections are sealed with
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use throng_core::key::ReleaseKey;
 
 /// First bytes of a ledger: a name and the version of the format.
-const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x03";
+const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x04";
 /// Common prefix of ledgers of all versions.
 const NAME: &[u8] = MAGIC.split_at(15).0;
 const SALT_BYTES: usize = 32;

@@ -23,6 +23,8 @@ use crate::job::{JobOptions, PublishedRelease};
 type Person = (u32, u32, &'static str);
 
 const ILLNESSES: [&str; 5] = ["flu", "gout", "asthma", "angina", "cold"];
+/// An age that is missing.
+const NO_AGE: u32 = u32::MAX;
 const KEY: ReleaseKey = ReleaseKey::PUBLIC;
 
 /// A folder with an input, a policy, releases and a ledger.
@@ -32,12 +34,26 @@ struct Town {
     next: u32,
     more: &'static str,
     rows_per_unit: u32,
+    /// What ids begin with.
+    id: &'static str,
+    /// Settings of the columns `age` and `zip`.
+    age: &'static str,
+    zip: &'static str,
 }
 
 impl Town {
     fn new(people: u32) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut town = Self { folder, people: BTreeMap::new(), next: 0, more: "", rows_per_unit: 1 };
+        let mut town = Self {
+            folder,
+            people: BTreeMap::new(),
+            next: 0,
+            more: "",
+            rows_per_unit: 1,
+            id: "",
+            age: "{ role = 'quasi' }",
+            zip: "{ role = 'quasi', release = 'interval' }",
+        };
         town.come(people);
         town
     }
@@ -57,7 +73,9 @@ impl Town {
     fn policy(&self, mode: &str) -> Policy {
         let mut table = "id,age,zip,illness,hours\n".to_owned();
         for (id, (age, zip, illness)) in &self.people {
-            writeln!(table, "{},{age},{zip},{illness},{}", id / self.rows_per_unit, id * 17 % 1000).unwrap();
+            let age = if *age == NO_AGE { String::new() } else { age.to_string() };
+            let unit = id / self.rows_per_unit;
+            writeln!(table, "{}{unit},{age},{zip},{illness},{}", self.id, id * 17 % 1000).unwrap();
         }
         fs::write(self.path("people.csv"), table).unwrap();
         let (series, unit) = match mode {
@@ -68,10 +86,12 @@ impl Town {
         };
         let text = format!(
             "version = 1\n[input]\nlocation = '{}'\n[output]\nlocation = '{}'\nmode = '{mode}'\n[privacy]\nk = 3\np = 2\n{unit}\n\
-             {series}\n[columns]\nid.role = 'identifier'\nage.role = 'quasi'\nzip = {{ role = 'quasi', release = 'interval' }}\n\
-             illness.role = 'sensitive'\nhours.role = 'insensitive'\n",
+             {series}\n[columns]\nid.role = 'identifier'\nage = {}\nzip = {}\nillness.role = 'sensitive'\n\
+             hours.role = 'insensitive'\n",
             self.path("people.csv").display(),
             self.path("out").display(),
+            self.age,
+            self.zip,
         );
         let policy = Policy::parse(&text, Path::new("."), &Overrides::default()).unwrap();
         policy.with_secret(Secret::new("an example, and no secret at all").unwrap())
@@ -512,4 +532,183 @@ async fn a_ledger_inside_the_output_is_refused() {
     policy.series.as_mut().unwrap().ledger = town.path("out/ledger").display().to_string();
     let error = run_with_key(&policy, &JobOptions::default(), None, false, KEY).await.unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
+}
+
+/// If ids become text, all pseudonyms change.
+#[tokio::test]
+async fn a_unit_of_another_type_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    town.id = "A";
+    refused(&town, Kind::BadPolicy, "`id` of the `unit` was of type integer").await;
+    town.id = "";
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+    town.id = "A";
+    let begun = run_with_key(&town.policy("series"), &JobOptions::default(), None, true, KEY).await.unwrap();
+    assert_eq!(series(&begun).releases, 1);
+}
+
+#[tokio::test]
+async fn ids_that_are_written_in_another_way_are_refused() {
+    let mut town = Town::new(60);
+    town.id = "A";
+    town.night().await.unwrap();
+    town.id = "A0";
+    town.come(5);
+    refused(&town, Kind::BadPolicy, "equal to them in everything but the `unit`").await;
+    // Other people come under new ids, and that is a night like others.
+    town.people.retain(|id, _| *id >= 60);
+    town.come(60);
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+}
+
+#[tokio::test]
+async fn a_series_remembers_more_or_fewer_releases_from_one_night_to_the_next() {
+    let mut town = Town::new(60);
+    let nights = [(3, 0), (3, 1), (3, 2), (3, 3), (3, 3), (12, 3), (12, 4), (12, 5), (2, 6), (12, 2), (12, 3)];
+    for (night, (remember, remembered)) in (0..).zip(nights) {
+        town.more = if remember == 12 {
+            "remember = 12\n"
+        } else if remember == 3 {
+            "remember = 3\n"
+        } else {
+            "remember = 2\n"
+        };
+        let release = town.night().await.unwrap();
+        assert_eq!(series(&release).remembered, remembered, "night {night}");
+        let verified = town.verify().await;
+        assert!(verified.holds() && verified.releases == night + 1, "night {night}: {verified:?}");
+        town.people.remove(&(night as u32 * 5));
+        town.come(6);
+    }
+}
+
+/// The input does not change, and the rows that are not shown have no class among themselves.
+#[tokio::test]
+async fn rows_that_the_policy_suppresses_are_no_error() {
+    let mut town = Town::new(40);
+    town.age = "{ role = 'quasi', nulls = 'suppress' }";
+    town.people.get_mut(&7).unwrap().0 = NO_AGE;
+    let first = town.night().await.unwrap();
+    assert_eq!((first.sidecar.output.rows, first.sidecar.output.suppressed_rows), (39, 1));
+    for _ in 0..3 {
+        assert_eq!(town.night().await.unwrap().sidecar.output.rows, 39);
+    }
+    town.come(12);
+    assert!(town.night().await.unwrap().sidecar.output.rows > 39);
+    assert!(town.verify().await.holds());
+}
+
+/// A label of a mask has as many stars as the longest code is long, and must be the same every night.
+#[tokio::test]
+async fn labels_of_masked_codes_stay_whichever_codes_come_and_go() {
+    let mut town = Town::new(60);
+    (town.zip, town.more) = ("{ role = 'quasi', hierarchy = { mask = 'right' } }", "max_delay = 0\n");
+    for id in 0..12 {
+        town.people.get_mut(&id).unwrap().1 = 123_450 + id % 6;
+    }
+    town.night().await.unwrap();
+    let mut kept = vec![town.keep("night-1")];
+    let mut shown = 60;
+    for night in 2..6 {
+        match night {
+            // Shorter codes, longer ones, and the longest of the first night leave.
+            2 => town.come(12),
+            3 => {
+                town.come(12);
+                town.people.range_mut(72..).for_each(|(id, person)| person.1 = 12_345_670 + id % 6);
+            }
+            4 => town.people.retain(|id, _| *id >= 12),
+            _ => town.come(12),
+        }
+        let release = town.night().await.unwrap();
+        assert!(release.sidecar.output.rows > shown || night == 4, "night {night}: newcomers are shown");
+        shown = release.sidecar.output.rows;
+        assert!(town.verify().await.holds(), "night {night}");
+        let found = town.compare(&kept).await;
+        assert!(found.iter().all(SeriesComparison::holds), "night {night}: {found:?}");
+        kept.push(town.keep(&format!("night-{night}")));
+    }
+}
+
+/// A release has as many rows as the one before when half of the delivery is lost, since they are shown on.
+#[tokio::test]
+async fn a_delivery_is_compared_with_the_one_before() {
+    let mut town = Town::new(60);
+    let guarded = async |town: &Town, is_rebase: bool| {
+        let mut policy = town.policy("series");
+        policy.privacy.guards.max_rows_change = Some(0.1);
+        run_with_key(&policy, &JobOptions::default(), None, is_rebase, KEY).await
+    };
+    guarded(&town, false).await.unwrap();
+    let all = town.people.clone();
+    town.people.retain(|id, _| *id >= 20);
+    for is_rebase in [false, true] {
+        let error = guarded(&town, is_rebase).await.unwrap_err();
+        let text = error.to_string();
+        assert!(error.kind() == Kind::BadData && text.contains("33.3 % fewer than the 60 of the last input"), "{text}");
+    }
+    // Five leave every night, and are shown on.
+    town.people = all;
+    for night in 0..4 {
+        town.people.remove(&night);
+        town.people.remove(&(night + 20));
+        guarded(&town, false).await.unwrap();
+    }
+    assert!(series(&town.night().await.unwrap()).shown_on > 0);
+    // The release has more rows than the input by now.
+    guarded(&town, false).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_ledger_folder_belongs_to_one_series() {
+    let (town, mut other) = (Town::new(40), Town::new(40));
+    town.night().await.unwrap();
+    let into_the_same = |other: &Town| {
+        let mut policy = other.policy("series");
+        policy.series.as_mut().unwrap().ledger = town.path("ledger").display().to_string();
+        policy
+    };
+    let options = JobOptions::default();
+    for is_rebase in [false, true] {
+        let error = run_with_key(&into_the_same(&other), &options, None, is_rebase, KEY).await.unwrap_err();
+        let text = error.to_string();
+        let owner = town.path("out").display().to_string();
+        assert!(error.kind() == Kind::BadPolicy && text.contains(&owner) && !text.contains("--rebase"), "{text}");
+    }
+    assert_eq!(town.ledgers().len(), 1);
+    other.come(4);
+    other.night().await.unwrap();
+    assert_eq!(series(&town.night().await.unwrap()).releases, 2);
+    // A release that is moved takes its series along.
+    let mut moved = town.policy("series");
+    fs::rename(town.path("out"), town.path("moved")).unwrap();
+    moved.output.location = town.path("moved").display().to_string();
+    let release = run_with_key(&moved, &options, None, false, KEY).await.unwrap();
+    assert_eq!(series(&release).releases, 3);
+}
+
+/// What is promised when quasi-identifiers change: both rows of the person are in classes and blocks that satisfy the policy. Someone who
+/// knows the former and the present values may intersect the two classes, and the number of such people is published.
+#[tokio::test]
+async fn a_person_who_moves_is_shown_in_two_classes_and_counted() {
+    let mut town = Town::new(60);
+    town.more = "max_delay = 0\n";
+    let first = town.night().await.unwrap();
+    assert_eq!(series(&first).in_several_classes, 0);
+    let mut kept = vec![town.keep("night-1")];
+    for id in 0..6 {
+        town.people.get_mut(&(id * 7)).unwrap().1 = 20_000 + id;
+    }
+    let second = town.night().await.unwrap();
+    let facts = series(&second);
+    assert_eq!((facts.come, facts.in_several_classes), (6, 6), "{facts:?}");
+    assert_eq!(second.sidecar.output.rows, 66, "their former rows are shown on");
+    let found = town.compare(&kept).await;
+    assert!(found.iter().all(SeriesComparison::holds), "{found:?}");
+    assert!(town.verify().await.holds());
+    kept.push(town.keep("night-2"));
+    // Rows in which nothing changes add nothing.
+    assert_eq!(series(&town.night().await.unwrap()).in_several_classes, 6);
+    assert!(town.compare(&kept).await.iter().all(SeriesComparison::holds));
 }

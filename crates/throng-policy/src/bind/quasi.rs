@@ -98,7 +98,9 @@ pub(super) fn unfit(hierarchy: &HierarchySpec, kind: TypeKind) -> Option<(&'stat
     match hierarchy {
         HierarchySpec::Intervals { .. } if !kind.is_number() => Some(("intervals", "numbers")),
         HierarchySpec::DateParts(_) if kind != TypeKind::Date => Some(("calendar parts", "dates and timestamps")),
-        HierarchySpec::Mask(_) if !matches!(kind, TypeKind::Text | TypeKind::Integer) => {
+        HierarchySpec::Mask(_) | HierarchySpec::MaskOfLength { .. }
+            if !matches!(kind, TypeKind::Text | TypeKind::Integer) =>
+        {
             Some(("masks", "text and whole numbers"))
         }
         _ => None,

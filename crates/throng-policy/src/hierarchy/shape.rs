@@ -11,7 +11,7 @@ pub fn height(hierarchy: &HierarchySpec) -> Option<u64> {
         HierarchySpec::Intervals { widths, .. } => Some(widths.len() as u64 + 1),
         HierarchySpec::DateParts(parts) => Some(parts.len() as u64 + 1),
         HierarchySpec::Flat => Some(1),
-        HierarchySpec::Mask(_) | HierarchySpec::MeanDifference => None,
+        HierarchySpec::Mask(_) | HierarchySpec::MaskOfLength { .. } | HierarchySpec::MeanDifference => None,
     }
 }
 

@@ -227,7 +227,8 @@ pub struct RawPrivacy {
     #[schemars(range(min = 1))]
     pub min_rows: Option<u64>,
     /// How far the number of released rows may lie above or below that of the release at the output, as a share of the
-    /// latter. A larger change is refused, and the existing release stays. By default any change is released.
+    /// latter; in a series, the number of rows of the input and that of the last input. A larger change is refused, and the
+    /// existing release stays. By default any change is released.
     #[schemars(range(min = 0))]
     pub max_rows_change: Option<f64>,
     /// The largest information loss (NCP) of a release, from 0 to 1. A release that loses more is not published. By default

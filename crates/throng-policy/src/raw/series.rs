@@ -21,7 +21,7 @@ pub struct RawSeries {
     #[schemars(range(min = 1), extend("default" = DEFAULT_REMEMBER))]
     pub remember: Option<u64>,
     /// How long a row may wait. In `mode = "series"`, the number of releases that a new row may wait for a class that loses
-    /// little, by default 7. In a stream, a table of `rows`, `time` or both; without it a stream is released when it ends.
+    /// little, by default 14. In a stream, a table of `rows`, `time` or both; without it a stream is released when it ends.
     #[schemars(extend("default" = DEFAULT_MAX_DELAY))]
     pub max_delay: Option<RawMaxDelay>,
     /// What an intruder is assumed to know about when a row arrived, in a stream and in `mode = "append"`. By default
@@ -52,12 +52,13 @@ pub enum RawMaxDelay {
     Stream(RawStreamDelay),
 }
 
-/// How long a row of a stream may wait. A row is released, or suppressed, at the limit that it reaches first.
+/// How long a row of a stream may wait. A row is released, or suppressed, at the limit that it reaches first, or up to an eighth
+/// of the limit earlier, together with a row that has reached it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "StreamDelay")]
 pub struct RawStreamDelay {
-    /// The number of rows that may arrive until a row is released. It bounds the memory of the stream. At least 1. By
+    /// The number of rows that may arrive until a row is released. It bounds the memory of the stream. At least `k`. By
     /// default there is no limit.
     #[schemars(range(min = 1))]
     pub rows: Option<u64>,

@@ -126,8 +126,13 @@ pub fn stream(raw: &raw::RawPolicy, report: &mut Report<'_>) -> Option<StreamDel
     if written.rows.is_none() && written.time.is_none() {
         report.value(&path, "names no limit; set `rows`, `time` or both, or remove it");
     }
-    if written.rows == Some(0) {
-        report.value(&path.key("rows"), "must be at least 1");
+    match (written.rows, raw.privacy.k) {
+        (Some(0), _) => report.value(&path.key("rows"), "must be at least 1"),
+        (Some(rows), Some(k)) if rows < k => {
+            let text = "is less than `k`, so no class could ever be released; allow at least k rows to wait, and better many times as many";
+            report.value(&path.key("rows"), text);
+        }
+        _ => {}
     }
     let time = written.time.as_deref().map(|text| (text, time_span::parse(text)));
     if let Some((_, None)) = time {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Facts about the series that a release belongs to. Counts of rows are rounded up to the next multiple of k.
+/// Facts about the series that a release belongs to. Counts of rows and units are rounded up to the next multiple
+/// of k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesFacts {
     /// Number of releases of the series, including this one.
@@ -24,4 +25,8 @@ pub struct SeriesFacts {
     pub suppressed: u64,
     /// Rows of the release that the input no longer has.
     pub shown_on: u64,
+    /// Units that the release shows in more than one class: people with several rows, and those of whom a row has
+    /// changed while the former one is shown on.
+    #[serde(default)]
+    pub in_several_classes: u64,
 }

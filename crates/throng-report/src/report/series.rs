@@ -17,6 +17,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
         ("rows of the input that wait while an earlier row of their unit is shown", "series.outdated", series.outdated),
         ("rows of the input that are not shown otherwise", "series.suppressed", series.suppressed),
         ("rows that the input no longer has, and that are shown on", "series.shown_on", series.shown_on),
+        ("units that are shown in more than one class", "series.in_several_classes", series.in_several_classes),
     ];
     html! {
         section {
