@@ -226,37 +226,37 @@ fn hierarchy_of(py: Python<'_>, policy: &NativePolicy, column: &str) -> PyResult
 
 /// Builds the hierarchy that a policy has for a column. Returns it as the lines of a file, with the numbers of values and levels.
 #[pyfunction]
-#[pyo3(signature = (policy, column, table, location, settings))]
+#[pyo3(signature = (policy, column, table, locations, settings))]
 pub fn make_hierarchy(
     py: Python<'_>,
     policy: &NativePolicy,
     column: String,
     table: Option<&NativeTable>,
-    location: String,
+    locations: Vec<String>,
     settings: CallSettings,
 ) -> PyResult<(String, usize, u32)> {
     let spec = hierarchy_of(py, policy, &column)?;
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let tree = call.wait(py, async move { throng_job::make_hierarchy(&location, &column, &spec, &options).await })?;
+    let tree = call.wait(py, async move { throng_job::make_hierarchy(&locations, &column, &spec, &options).await })?;
     Ok((hierarchy_lines(&tree), tree.leaf_count(), tree.height(tree.root())))
 }
 
 /// Looks up the values of a column in the hierarchy that a policy has for it. Returns the numbers of distinct and of missing values.
 #[pyfunction]
-#[pyo3(signature = (policy, column, table, location, settings))]
+#[pyo3(signature = (policy, column, table, locations, settings))]
 pub fn check_hierarchy(
     py: Python<'_>,
     policy: &NativePolicy,
     column: String,
     table: Option<&NativeTable>,
-    location: String,
+    locations: Vec<String>,
     settings: CallSettings,
 ) -> PyResult<(usize, usize)> {
     let spec = hierarchy_of(py, policy, &column)?;
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let fit = call.wait(py, async move { throng_job::check_hierarchy(&spec, &location, &column, &options).await })?;
+    let fit = call.wait(py, async move { throng_job::check_hierarchy(&spec, &locations, &column, &options).await })?;
     Ok((fit.distinct, fit.missing))
 }
 

@@ -6,6 +6,8 @@ import json
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
 import pytest
 
 import throng_privacy as throng
@@ -178,6 +180,18 @@ def test_hierarchies_of_every_form(census, tmp_path):
     assert all(release.equals(releases[0]) for release in releases)
     assert throng.check_hierarchy(census, "region", groups) == (len(regions), 0)
     assert throng.check_hierarchy(census, "region", {"first": regions[:half]}) == (len(regions), len(regions) - half)
+
+
+def test_hierarchies_are_for_all_files_of_a_table(census, tmp_path):
+    parts = [tmp_path / "first.parquet", tmp_path / "second.parquet"]
+    ages = pa.table({"age": census["age"]})
+    pq.write_table(ages.filter(pa.compute.less(ages["age"], 40)), parts[0])
+    pq.write_table(ages.filter(pa.compute.greater_equal(ages["age"], 40)), parts[1])
+    builder = throng.hierarchy.intervals(5, 10)
+    settings = {"threads": 2, "memory_limit": "1GiB"}
+    made = throng.make_hierarchy(parts, "age", builder, **settings)
+    assert made == throng.make_hierarchy(census, "age", builder)
+    assert throng.check_hierarchy(parts, "age", made, **settings) == (len(made["lines"].splitlines()), 0)
 
 
 def test_a_hierarchy_is_built_for_a_column(census):

@@ -494,25 +494,46 @@ def generate_census(
 
 
 def make_hierarchy(
-    data: Data, column: str, hierarchy: Mapping[str, Any], *, on_progress: OnProgress = None
+    data: Data,
+    column: str,
+    hierarchy: Mapping[str, Any],
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
 ) -> dict[str, Any]:
     """Builds a hierarchy for the values of a column with one of the builders of :mod:`throng_privacy.hierarchy`.
 
     Returns it value by value, to be looked at or changed. It holds every value of the column.
+
+    >>> import pyarrow
+    >>> make_hierarchy(pyarrow.table({"age": [25, 29]}), "age", {"intervals": [5, 10]})["lines"].splitlines()
+    ['25;[25-29];[20-29];*', '29;[25-29];[20-29];*']
     """
-    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
-    with call_settings(on_progress=on_progress) as settings:
-        text, _, _ = _native.make_hierarchy(read, column, opened.table, opened.locations[0], settings)
+    read, opened = _hierarchy_policy(column, hierarchy), open_data(data)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        text, _, _ = _native.make_hierarchy(read, column, opened.table, opened.locations, settings)
     return {"lines": text}
 
 
 def check_hierarchy(
-    data: Data, column: str, hierarchy: object, *, on_progress: OnProgress = None
+    data: Data,
+    column: str,
+    hierarchy: object,
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
 ) -> tuple[int, int]:
-    """Returns how many distinct values a column has, and how many of them a hierarchy lacks."""
-    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
-    with call_settings(on_progress=on_progress) as settings:
-        return _native.check_hierarchy(read, column, opened.table, opened.locations[0], settings)
+    """Returns how many distinct values a column has, and how many of them a hierarchy lacks.
+
+    >>> import pyarrow
+    >>> check_hierarchy(pyarrow.table({"city": ["Paris", "Rome", "Oslo"]}), "city", {"France": ["Paris"], "Italy": ["Rome"]})
+    (3, 1)
+    """
+    read, opened = _hierarchy_policy(column, hierarchy), open_data(data)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        return _native.check_hierarchy(read, column, opened.table, opened.locations, settings)
 
 
 def _hierarchy_policy(column: str, hierarchy: object) -> _native.NativePolicy:

@@ -147,10 +147,10 @@ def diff(
     settings: CallSettings,
 ) -> str: ...
 def make_hierarchy(
-    policy: NativePolicy, column: str, table: NativeTable | None, location: str, settings: CallSettings
+    policy: NativePolicy, column: str, table: NativeTable | None, locations: list[str], settings: CallSettings
 ) -> tuple[str, int, int]: ...
 def check_hierarchy(
-    policy: NativePolicy, column: str, table: NativeTable | None, location: str, settings: CallSettings
+    policy: NativePolicy, column: str, table: NativeTable | None, locations: list[str], settings: CallSettings
 ) -> tuple[int, int]: ...
 def generate_census(
     folder: str | PathLike[str], rows: int, seed: int, files: int | None, is_overwritten: bool, settings: CallSettings
