@@ -70,6 +70,7 @@ impl JobCall {
             observer: Arc::clone(&seen) as Arc<dyn Progress>,
             stop,
             table: table.map(NativeTable::provider),
+            is_table_in_memory: table.is_some_and(NativeTable::is_in_memory),
             ..defaults
         };
         Self { options, stopper, seen, on_progress: settings.on_progress }

@@ -41,7 +41,7 @@ pub mod native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::data::NativeTable;
+    use crate::data::{NativeTable, checksum};
     #[pymodule_export]
     use crate::lab::{attack, diff, utility};
     #[pymodule_export]

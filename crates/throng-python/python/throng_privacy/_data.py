@@ -70,15 +70,7 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
         raise UsageError(msg)
     if library == "pandas" and name == "DataFrame":
         return _of_pandas(data, in_order)
-    if library == "polars" and name in ("DataFrame", "LazyFrame"):
-        data = _without_null_type(data)
-    if library == "polars" and name == "LazyFrame":
-        # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
-        data = data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()  # type: ignore[attr-defined]
-    elif library == "pyarrow" and hasattr(data, "scanner"):
-        data = data.scanner().to_reader()
-    elif library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
-        data = data.to_reader()
+    data = _prepared(data, library, name, reads, in_order)
     if isinstance(data, ArrowStream):
         library, name = _origin(data)
         if (library, name) == ("polars", "DataFrame"):
@@ -95,6 +87,31 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
         "DuckDB or DataFusion), a location, or a table of DataFusion"
     )
     raise UsageError(msg)
+
+
+def _prepared(data: Any, library: str, name: str, reads: int, in_order: bool) -> Any:
+    """Returns an object with a stream for a frame, a scanner or a data set that has none, or not one that can be taken."""
+    try:
+        if library == "polars" and name in ("DataFrame", "LazyFrame"):
+            data = _without_null_type(data)
+        if library == "polars" and name == "LazyFrame":
+            # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
+            return data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()
+        if library == "pyarrow" and hasattr(data, "scanner"):
+            return data.scanner().to_reader()
+        if library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
+            return data.to_reader()
+    except BaseException as error:
+        # Its message may quote a value. A panic of polars is no `Exception`.
+        kind = type(error).__name__
+        if isinstance(error, MemoryError) or (not isinstance(error, Exception) and kind != "PanicException"):
+            raise
+        msg = f"the {name} of {library} can't be read ({kind}); {_COLLECT.get(library, 'reading it')} without Throng may explain why"
+        raise DataError(msg) from None
+    return data
+
+
+_COLLECT = {"polars": "frame.collect()", "pyarrow": "data.to_table()"}
 
 
 def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
@@ -116,11 +133,28 @@ def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
     try:
         return _native.NativeTable.held(frame, in_order)
     except DataError:
+        if not _has_arrow(frame):
+            msg = (
+                "pandas exchanges Arrow data through the package pyarrow, which is missing or too old: install pyarrow, or give a "
+                "frame of another library, or a file"
+            )
+            raise UsageError(msg) from None
         mixed = [str(name) for name in frame.columns if not _is_convertible(frame[[name]])]
         if not mixed:
             raise
         remedy = f"give it one, as by frame[{mixed[0]!r}].astype(str), or leave it out: frame.drop(columns={mixed!r})"
         raise _without_type(mixed, remedy) from None
+
+
+def _has_arrow(frame: Any) -> bool:
+    """Whether pandas can make a stream at all."""
+    try:
+        frame.iloc[:0, :0].__arrow_c_stream__()
+    except ImportError:
+        return False
+    except Exception:  # its message may quote a value
+        return True
+    return True
 
 
 def _of_polars(frame: Any, in_order: bool) -> _native.NativeTable:
