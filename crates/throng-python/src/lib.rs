@@ -52,6 +52,8 @@ pub mod native {
     use crate::policy::NativePolicy;
     #[pymodule_export]
     use crate::release::{NativeRelease, anonymize, run};
+    #[pymodule_export]
+    use crate::runtime::shut_down;
 
     /// Version of the package.
     #[pymodule_export]

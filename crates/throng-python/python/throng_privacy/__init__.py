@@ -15,7 +15,10 @@ Rows come back in the canonical order of the release, without identifiers, and c
 
 from __future__ import annotations
 
-from . import hierarchy
+import atexit as _atexit
+import logging as _logging
+
+from . import _native, hierarchy
 from ._api import (
     Census,
     anonymize,
@@ -50,6 +53,11 @@ from .exceptions import (
     VerificationError,
 )
 from .sql import register, table
+
+# Temporary files of a call that was interrupted are removed before the process ends.
+_atexit.register(_native.shut_down)
+# A program that does not configure logging sees no messages of this package.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 __all__ = [
     "Attack",
