@@ -149,6 +149,12 @@ impl NativeRelease {
         text.map_err(|_| failure(py, Kind::Internal, "the metrics could not be written"))
     }
 
+    /// Reasons why the release may protect less than it seems to.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.release.warnings()
+    }
+
     /// The findings of the verifier as JSON.
     fn findings(&self) -> String {
         let (promise, _) = self.release.policy().promise();
