@@ -34,10 +34,11 @@ from ._api import (
     sweep,
     verify,
 )
+from ._data import Data
 from ._draft import Draft, Question
 from ._lab import Attack, AttackOutcome, Diff, Utility, attack, diff, utility
 from ._native import VERSION as __version__
-from ._policy import policy
+from ._policy import Columns, Policy, policy
 from ._release import Release, Written
 from ._results import Bound, Check, Plan, Risk, Sweep, Trial, Verification
 from .exceptions import (
@@ -65,12 +66,15 @@ __all__ = [
     "Bound",
     "Census",
     "Check",
+    "Columns",
+    "Data",
     "DataError",
     "Diff",
     "Draft",
     "InternalError",
     "NotFound",
     "Plan",
+    "Policy",
     "PolicyError",
     "PrivacyError",
     "Problem",
