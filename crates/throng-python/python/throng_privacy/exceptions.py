@@ -94,7 +94,7 @@ class NotFound(ThrongError, FileNotFoundError):  # noqa: N818 - named for what i
 
     def __init__(self, message: str, *, column: str | None = None) -> None:
         super().__init__(message, column=column)
-        self.errno = errno.ENOENT
+        self.errno: int | None = errno.ENOENT
 
 
 class InternalError(ThrongError):
