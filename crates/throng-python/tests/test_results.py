@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import polars as pl
 import pyarrow as pa
@@ -219,3 +220,15 @@ def test_a_census_is_generated_in_memory_and_in_files(tmp_path):
     assert pl.read_parquet(tmp_path / "census").equals(pl.DataFrame(census))
     with pytest.raises(throng.PolicyError):
         throng.generate_census(1000, tmp_path / "census")
+
+
+def test_the_draft_of_a_frame_names_no_location(census, tmp_path):
+    pq.write_table(census, tmp_path / "people.parquet")
+    of_file, of_frame = throng.draft(tmp_path / "people.parquet"), throng.draft(census)
+    assert tomllib.loads(of_file.text)["input"]["location"] == str(tmp_path / "people.parquet")
+    assert "input" not in tomllib.loads(of_frame.text)
+    assert "# The table was a frame." in of_frame.text
+    assert [question.path for question in of_frame.questions] == [question.path for question in of_file.questions]
+    answered = of_frame.answer({question.path: 2 if question.path == "privacy.p" else "drop" for question in of_frame.questions})
+    with pytest.raises(throng.PolicyError, match="input"):
+        throng.anonymize(None, answered)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 # Columns with a risk above this are counted, as by the command.
 _THRESHOLD = 0.2
 
+# What a draft says of a table that has no location, and what it should say.
+_NO_LOCATION = '[input]\nlocation = "table"\n'
+_A_FRAME = "# The table was a frame. `throng run` needs a file, named by `location` under [input].\n"
+
 # Reads of a table for which several questions are answered one after the other: its rows are held.
 _MANY = 8
 
@@ -243,6 +247,8 @@ def draft(
     opened = open_data(data, reads=2)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         text, rows, columns, _ = _native.draft(opened.table, opened.locations, settings)
+    if opened.table is not None:
+        text = text.replace(_NO_LOCATION, _A_FRAME, 1)
     return Draft(text, rows, columns)
 
 
