@@ -63,6 +63,19 @@ def test_an_index_without_a_name_is_no_column():
     assert throng.anonymize(labelled, k=3, **ROLES).columns == ["age", "illness"]
 
 
+def test_a_subclass_of_a_frame_is_a_frame():
+    class People(pd.DataFrame):
+        @property
+        def _constructor(self) -> type:
+            return People
+
+    adults = People(PEOPLE)[PEOPLE.age > 26]
+    assert type(adults) is People
+    assert throng.anonymize(adults, k=3, **ROLES).columns == ["age", "illness"]
+    of_polars = type("People", (pl.DataFrame,), {})(PEOPLE.to_dict("list")).with_columns(note=None)
+    assert throng.anonymize(of_polars, k=3, **ROLES, unlisted="drop").rows == 60
+
+
 def test_an_index_with_a_name_is_a_column():
     assert throng.anonymize(PEOPLE.set_index("age"), k=3, **ROLES).rows == 60
     named = PEOPLE.set_index("name")

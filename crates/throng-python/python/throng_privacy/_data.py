@@ -64,18 +64,17 @@ def location(data: str | os.PathLike[str]) -> str:
 
 
 def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
-    library, name = _origin(data)
+    name = type(data).__name__
     if name == "Series":
         msg = "a series is no table; give a frame, such as series.to_frame()"
         raise UsageError(msg)
-    if library == "pandas" and name == "DataFrame":
+    if _is_of(data, "pandas", "DataFrame"):
         return _of_pandas(data, in_order)
-    data = _prepared(data, library, name, reads, in_order)
+    data = _prepared(data, reads, in_order)
     if isinstance(data, ArrowStream):
-        library, name = _origin(data)
-        if (library, name) == ("polars", "DataFrame"):
+        if _is_of(data, "polars", "DataFrame"):
             return _of_polars(data, in_order)
-        is_held = (library, name) in _HELD or reads > 1
+        is_held = any(_is_of(data, library, kind) for library, kind in _HELD) or reads > 1
         return _native.NativeTable.held(data, in_order) if is_held else _native.NativeTable.streamed(data)
     if isinstance(data, TableProvider):
         return _native.NativeTable.foreign(data)
@@ -89,12 +88,13 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
     raise UsageError(msg)
 
 
-def _prepared(data: Any, library: str, name: str, reads: int, in_order: bool) -> Any:
+def _prepared(data: Any, reads: int, in_order: bool) -> Any:
     """Returns an object with a stream for a frame, a scanner or a data set that has none, or not one that can be taken."""
+    library, name = _origin(data)
     try:
-        if library == "polars" and name in ("DataFrame", "LazyFrame"):
+        if _is_of(data, "polars", "DataFrame", "LazyFrame"):
             data = _without_null_type(data)
-        if library == "polars" and name == "LazyFrame":
+        if _is_of(data, "polars", "LazyFrame"):
             # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
             return data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()
         if library == "pyarrow" and hasattr(data, "scanner"):
@@ -197,9 +197,16 @@ def _without_null_type(frame: Any) -> Any:
 _HELD = {
     ("pyarrow", "RecordBatch"),
     ("pyarrow", "Table"),
-    ("arro3", "RecordBatch"),
-    ("arro3", "Table"),
+    ("arro3.core", "RecordBatch"),
+    ("arro3.core", "Table"),
 }
+
+
+def _is_of(data: object, library: str, *names: str) -> bool:
+    """Whether an object is of one of these classes of a library, or of a subclass. A library that is not loaded has made no object."""
+    module = sys.modules.get(library)
+    kinds = (getattr(module, name, None) for name in names)
+    return any(isinstance(data, kind) for kind in kinds if isinstance(kind, type))
 
 
 def _origin(data: object) -> tuple[str, str]:
