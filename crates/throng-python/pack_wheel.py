@@ -29,6 +29,8 @@ def pack(library: Path, folder: Path) -> Path:
         f"{package}/{source.name}": source for source in sorted((HERE / "python" / package).iterdir()) if source.is_file()
     }
     content[f"{package}/_native.abi3.so"] = library
+    for name in project["project"]["license-files"]:
+        content[f"{info}/licenses/{name}"] = HERE / name
     content[f"{info}/METADATA"] = metadata(project["project"], version).encode()
     content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: pack_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     scripts = "".join(f"{name}={entry}\n" for name, entry in project["project"]["scripts"].items())
@@ -55,7 +57,9 @@ def metadata(project: dict, version: str) -> str:
         f"Version: {version}",
         f"Summary: {project['description']}",
         f"Keywords: {','.join(project['keywords'])}",
+        *(f"Author: {author['name']}" for author in project["authors"]),
         f"License-Expression: {project['license']}",
+        *(f"License-File: {name}" for name in project["license-files"]),
         f"Requires-Python: {project['requires-python']}",
         *(f"Classifier: {classifier}" for classifier in project["classifiers"]),
         *(f"Requires-Dist: {needed}" for needed in project["dependencies"]),

@@ -60,10 +60,13 @@ def build(folder: Path, profile: str) -> Path:
 
 
 def describe(wheel: Path) -> None:
-    """Prints the size of a wheel, and fails if it needs another package."""
+    """Prints the size of a wheel, and fails if it needs another package or lacks its licence."""
     with zipfile.ZipFile(wheel) as content:
         unpacked = sum(file.file_size for file in content.infolist())
         (metadata,) = (name for name in content.namelist() if name.endswith(".dist-info/METADATA"))
+        licences = [name for name in content.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+        if not licences or content.read(licences[0]) != (HERE / "LICENSE").read_bytes():
+            raise SystemExit("the wheel has no licence")
         needs = re.findall(r"^Requires-Dist: (.*)$", content.read(metadata).decode(), re.MULTILINE)
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {unpacked / 1e6:.1f} MB unpacked, needs {needs or 'no other package'}")
     if needs:

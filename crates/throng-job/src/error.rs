@@ -164,9 +164,13 @@ impl JobError {
         Self::new(Kind::TemporaryIo, text)
     }
 
-    /// Classifies an engine error that occurred while reading `what`.
+    /// Classifies an engine error that occurred while reading `what`. A table of the host may give an error of this type as the
+    /// reason, which is returned as it is.
     pub(crate) fn reading(what: &str, error: &(dyn Error + 'static)) -> Self {
         use EngineFailure as Failure;
+        if let Some(own) = own_error(error) {
+            return own.clone();
+        }
         let bad = |text: String| Self::new(Kind::BadData, text);
         #[cfg(feature = "leaky")]
         if let Failure::CsvLine(_) | Failure::TextValue(_) | Failure::Conversion = classify(error) {
@@ -291,6 +295,18 @@ impl From<VerifyError> for JobError {
     }
 }
 
+/// Returns the error of a job that an engine error has as its reason.
+fn own_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a JobError> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        match error.downcast_ref::<JobError>() {
+            Some(own) => return Some(own),
+            None => next = error.source(),
+        }
+    }
+    None
+}
+
 /// Returns the column that an error of the core is about, if there is exactly one.
 fn column_of(error: &throng_core::CoreError) -> Option<&str> {
     use throng_core::CoreError as Core;
@@ -376,6 +392,14 @@ mod tests {
     fn damaged_pages_are_not_taken_for_values() {
         let message = message_of(ArrowError::ParquetError("Arrow: x7".to_owned()));
         assert!(message.contains("its pages are damaged") && !message.contains("x7"), "{message}");
+    }
+
+    #[test]
+    fn a_table_of_the_host_explains_its_failure_itself() {
+        let reason = JobError::new(Kind::BadQuery, "the stream has been read already");
+        let failed = DataFusionError::External(Box::new(reason)).context("reading");
+        let error = JobError::reading("the table", &failed);
+        assert_eq!((error.kind(), error.message()), (Kind::BadQuery, "the stream has been read already"));
     }
 
     #[test]

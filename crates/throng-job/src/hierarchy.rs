@@ -31,12 +31,12 @@ pub struct HierarchyFit {
 
 /// Builds the hierarchy of a column with a builder.
 pub async fn make_hierarchy(
-    location: &str,
+    locations: &[String],
     column: &str,
     spec: &HierarchySpec,
     options: &JobOptions,
 ) -> Result<Tree, JobError> {
-    let values = distinct_values(location, column, options).await?;
+    let values = distinct_values(locations, column, options).await?;
     if values.is_empty() {
         return Err(JobError::new(
             Kind::BadData,
@@ -52,11 +52,11 @@ pub async fn make_hierarchy(
 /// Looks up every value of a column in a hierarchy.
 pub async fn check_hierarchy(
     spec: &HierarchySpec,
-    location: &str,
+    locations: &[String],
     column: &str,
     options: &JobOptions,
 ) -> Result<HierarchyFit, JobError> {
-    let values = distinct_values(location, column, options).await?;
+    let values = distinct_values(locations, column, options).await?;
     let distinct = values.len();
     match build_tree(spec, &values) {
         Ok(_) => Ok(HierarchyFit { distinct, missing: 0 }),
@@ -66,9 +66,9 @@ pub async fn check_hierarchy(
 }
 
 /// Returns the distinct values of a column in ascending order, without null.
-async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
+async fn distinct_values(locations: &[String], column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
     let session = session(options)?;
-    let input = open_table(&session, &[location.to_owned()], &Store::default(), options).await?;
+    let input = open_table(&session, locations, &Store::default(), options).await?;
     let Ok(field) = input.schema().field_with_name(column) else {
         let known: Vec<String> = input.schema().fields().iter().map(|field| format!("`{}`", field.name())).collect();
         let text = format!("the table has no column `{column}`; it has {}", known.join(", "));

@@ -30,7 +30,7 @@ pub(crate) use linked_run::warning as pseudonym_warning;
 pub(crate) use unpublished::make_unseen;
 pub use unpublished::{UnpublishedRelease, make_release};
 
-use crate::column_warnings::{SAMPLED_ROWS, repeating_identifiers, warnings_of};
+use crate::column_warnings::{RepeatingIdentifier, SAMPLED_ROWS, repeating_identifiers, warnings_of};
 use crate::delta::check_releasable;
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
@@ -67,6 +67,8 @@ pub struct JobOptions {
     pub stop: Stop,
     /// A table of the host, which is read in place of the locations of a policy or a call.
     pub table: Option<Arc<dyn TableProvider>>,
+    /// Whether that table is in memory, so that its first rows can be read once more for warnings. Others may cost a query.
+    pub is_table_in_memory: bool,
 }
 
 impl Default for JobOptions {
@@ -79,6 +81,7 @@ impl Default for JobOptions {
             recorder: None,
             stop: Stopper::new().1,
             table: None,
+            is_table_in_memory: false,
         }
     }
 }
@@ -254,16 +257,7 @@ async fn anonymize(
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
-    // Rereading a table of the host may cost a query.
-    let repeating = async {
-        match options.table {
-            Some(_) => Vec::new(),
-            None => {
-                let rows = Some(SAMPLED_ROWS);
-                repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, rows).await
-            }
-        }
-    };
+    let repeating = sampled_identifiers(policy, &anonymizer, input.as_ref(), &session, options);
     let staging = async {
         match cluster {
             None => {
@@ -309,6 +303,20 @@ async fn anonymize(
     let input_digest = digest_of_input(policy, input.as_ref())?;
     let columns = columns_of(anonymizer.schema());
     Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+}
+
+/// Returns the identifiers that repeat in the first rows of the input, unless reading a table of the host again may cost a query.
+async fn sampled_identifiers(
+    policy: &Policy,
+    anonymizer: &Anonymizer,
+    input: &dyn JobInput,
+    session: &SessionContext,
+    options: &JobOptions,
+) -> Vec<RepeatingIdentifier> {
+    if options.table.is_some() && !options.is_table_in_memory {
+        return Vec::new();
+    }
+    repeating_identifiers(policy, anonymizer.binding(), input, session, Some(SAMPLED_ROWS)).await
 }
 
 /// Returns an error if a compute cluster would have to read an input that only this process can.

@@ -22,7 +22,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use throng_datafusion::functions::{FrequencyFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction};
 use throng_job::Kind;
 
-use crate::errors::failure;
+use crate::errors::{class_of, failure, is_passed_on};
 use crate::runtime::runtime;
 
 /// The session in which foreign tables decode plans. Their handles hold weak references to it.
@@ -72,11 +72,9 @@ pub(crate) fn foreign_table(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Table
             );
             Err(refused(&text))
         }
-        Err(error) => {
-            // The message of another library may quote values.
-            let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-            Err(refused(&format!("the object gives no table of DataFusion ({class})")))
-        }
+        Err(error) if is_passed_on(py, &error) => Err(error),
+        // The message of another library may quote values.
+        Err(error) => Err(refused(&format!("the object gives no table of DataFusion ({})", class_of(py, &error)))),
     }
 }
 

@@ -17,11 +17,13 @@ use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchSt
 use datafusion::physical_plan::streaming::PartitionStream;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
-use throng_job::Kind;
+use throng_core::row_hash::{Checksum, RowHasher};
+use throng_datafusion::{to_canonical_array, to_canonical_field};
+use throng_job::{JobError, Kind};
 use tokio::time::timeout;
 
 use crate::capsules::foreign_table;
-use crate::errors::failure;
+use crate::errors::{class_of, failure, is_passed_on, job_error};
 use crate::job_call::TICK;
 use crate::runtime::runtime;
 
@@ -37,6 +39,8 @@ pub(crate) struct NativeTable {
     table: Arc<dyn TableProvider>,
     /// Whether a stream has given its text as views.
     has_views: bool,
+    /// Whether all rows are in memory, so that reading them again costs little.
+    is_in_memory: bool,
 }
 
 #[pymethods]
@@ -52,7 +56,7 @@ impl NativeTable {
         let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
         let has_views = has_views(&schema);
         let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
-        Ok(Self { table: Arc::new(table), has_views })
+        Ok(Self { table: Arc::new(table), has_views, is_in_memory: true })
     }
 
     /// Takes an Arrow stream, which is read once, and no faster than its rows are used.
@@ -63,13 +67,13 @@ impl NativeTable {
         let stream = Arc::new(ReaderStream { schema: Arc::clone(&schema), reader: Mutex::new(Some(reader)) });
         let has_views = has_views(&schema);
         let table = StreamingTable::try_new(schema, vec![stream]).map_err(|_| unreadable(py, CHANGED))?;
-        Ok(Self { table: Arc::new(table), has_views })
+        Ok(Self { table: Arc::new(table), has_views, is_in_memory: false })
     }
 
     /// Takes a table of DataFusion from another library.
     #[staticmethod]
     fn foreign(table: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { table: foreign_table(table)?, has_views: false })
+        Ok(Self { table: foreign_table(table)?, has_views: false, is_in_memory: false })
     }
 
     /// Names of the columns.
@@ -89,11 +93,18 @@ impl NativeTable {
     pub(crate) fn has_views(&self) -> bool {
         self.has_views
     }
+
+    /// Returns whether all rows are in memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.is_in_memory
+    }
 }
 
 /// The error of a library may quote values.
 const FAILED: &str =
     "the stream of the table failed; pyarrow.table(data), or the library of the table, may explain why";
+
+const READ_ALREADY: &str = "the stream of the table has been read already; open it again, or give a frame or a file";
 
 const CHANGED: &str = "the batches of the table differ in their schemas";
 
@@ -107,27 +118,66 @@ fn reader(stream: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Sen
     let py = stream.py();
     let opened = stream.extract::<PyRecordBatchReader>().and_then(PyRecordBatchReader::into_reader);
     opened.map_err(|error| {
-        let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        if is_passed_on(py, &error) {
+            return error;
+        }
+        let class = class_of(py, &error);
         unreadable(py, &format!("the table gives no Arrow stream ({class}); convert its columns to Arrow types first"))
     })
 }
 
-/// Reads all batches of a stream on another thread: it may wait for long, and this one looks at signals. On a signal whose handler
-/// raises, no further batch is read.
+/// Reads all batches of a stream.
 fn collect(
     py: Python<'_>,
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Result<Vec<RecordBatch>, ArrowError>> {
+    read_by(py, reader, |batches| batches.collect())
+}
+
+/// Reads a stream on another thread: it may wait for long, and this one looks at signals. On a signal whose handler raises, no further
+/// batch is read.
+fn read_by<T: Send + 'static>(
+    py: Python<'_>,
+    reader: Box<dyn RecordBatchReader + Send>,
+    read: impl FnOnce(&mut dyn Iterator<Item = Result<RecordBatch, ArrowError>>) -> T + Send + 'static,
+) -> PyResult<T> {
     let runtime = runtime(py)?;
     let is_stopped = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&is_stopped);
-    let mut task = runtime.spawn_blocking(move || reader.take_while(|_| !stop.load(Ordering::Relaxed)).collect());
+    let mut task = runtime.spawn_blocking(move || read(&mut reader.take_while(|_| !stop.load(Ordering::Relaxed))));
     loop {
         if let Ok(read) = py.detach(|| runtime.block_on(async { timeout(TICK, &mut task).await })) {
             return read.map_err(|_| unreadable(py, FAILED));
         }
         py.check_signals().inspect_err(|_| is_stopped.store(true, Ordering::Relaxed))?;
     }
+}
+
+/// Returns the names and types of the columns of a stream and a checksum of its rows, whatever their order: two tables with the same
+/// have the same rows.
+#[pyfunction]
+pub fn checksum(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<String> {
+    let reader = reader(stream)?;
+    let schema = schema_of(py, &reader)?;
+    let types: Vec<DataType> =
+        schema.fields().iter().map(|field| to_canonical_field(field).data_type().clone()).collect();
+    let mut hasher = RowHasher::new(&types, 0).map_err(|error| job_error(py, &JobError::from(error)))?;
+    let read = read_by(py, reader, move |batches| {
+        let mut sum = Checksum::default();
+        for batch in batches {
+            let batch = batch.map_err(|_| unread())?;
+            let columns = batch.columns().iter().map(to_canonical_array).collect::<Result<Vec<_>, _>>()?;
+            sum.add(hasher.hash(&columns, batch.num_rows())?);
+        }
+        Ok(sum)
+    })?;
+    let sum = read.map_err(|error: JobError| job_error(py, &error))?;
+    let columns = schema.fields().iter().map(|field| format!("{:?} {}; ", field.name(), field.data_type()));
+    Ok(format!("{}{} rows, {:032x}", columns.collect::<String>(), sum.rows(), sum.sum()))
+}
+
+fn unread() -> JobError {
+    JobError::new(Kind::BadData, FAILED)
 }
 
 /// Returns the plain schema of a stream. Roles are given by name, so that each column needs one of its own.
@@ -196,7 +246,7 @@ impl PartitionStream for ReaderStream {
     fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
         let Some(reader) = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            let error = DataFusionError::Plan("the stream of the table has been read already".to_owned());
+            let error = DataFusionError::External(Box::new(JobError::new(Kind::BadQuery, READ_ALREADY)));
             let failed = futures::stream::once(std::future::ready(Err(error)));
             return Box::pin(RecordBatchStreamAdapter::new(schema, failed));
         };

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use throng_job::{JobError, Kind};
@@ -43,6 +44,18 @@ pub(crate) fn failure(py: Python<'_>, kind: Kind, message: &str) -> PyErr {
     raise(py, class(kind), message, None, None)
 }
 
+/// Whether an exception of another library is passed on: one that ends the program, and one that says that memory is exhausted. A
+/// panic of another library is neither, although its class says so.
+pub(crate) fn is_passed_on(py: Python<'_>, error: &PyErr) -> bool {
+    let ends = !error.is_instance_of::<PyException>(py) && class_of(py, error) != "PanicException";
+    ends || error.is_instance_of::<PyMemoryError>(py)
+}
+
+/// Returns the name of the class of an exception.
+pub(crate) fn class_of(py: Python<'_>, error: &PyErr) -> String {
+    error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default()
+}
+
 /// Returns a message with the names that Python has for the flags of the command.
 fn in_python(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(|line| line.strip_prefix("--").unwrap_or(line)).collect();
@@ -50,6 +63,8 @@ fn in_python(message: &str) -> String {
     lines
         .join("\n")
         .replace("`--memory-limit`", "`memory_limit`")
+        .replace("pass --overwrite", "pass overwrite=True")
+        .replace("`throng run --rebase`", "run(..., rebase=True)")
         .replace(drop, &format!("{drop}, which is unlisted=\"drop\" as an argument"))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use throng_job::{JobError, JobOptions, Progress, Stage, Stopper};
 use tokio::time::timeout;
@@ -17,6 +18,10 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Time that a job has after an interrupt to remove its staging.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Time that other work has after an interrupt to remove what it has spilled. A user does not wait longer for the prompt; what is
+/// left is removed later, and at the latest when the process ends.
+const SHORT_GRACE: Duration = Duration::from_millis(800);
 
 /// How a call is executed. None of it affects the result.
 #[derive(FromPyObject)]
@@ -70,6 +75,7 @@ impl JobCall {
             observer: Arc::clone(&seen) as Arc<dyn Progress>,
             stop,
             table: table.map(NativeTable::provider),
+            is_table_in_memory: table.is_some_and(NativeTable::is_in_memory),
             ..defaults
         };
         Self { options, stopper, seen, on_progress: settings.on_progress }
@@ -81,7 +87,7 @@ impl JobCall {
         py: Python<'_>,
         work: impl Future<Output = Result<T, JobError>> + Send + 'static,
     ) -> PyResult<T> {
-        self.run(py, work, Duration::ZERO)
+        self.run(py, work, false)
     }
 
     /// Waits for work that has to remove its staging when it is stopped.
@@ -90,14 +96,14 @@ impl JobCall {
         py: Python<'_>,
         work: impl Future<Output = Result<T, JobError>> + Send + 'static,
     ) -> PyResult<T> {
-        self.run(py, work, GRACE)
+        self.run(py, work, true)
     }
 
     fn run<T: Send + 'static>(
         self,
         py: Python<'_>,
         work: impl Future<Output = Result<T, JobError>> + Send + 'static,
-        grace: Duration,
+        has_staging: bool,
     ) -> PyResult<T> {
         logs::collect();
         let runtime = runtime(py)?;
@@ -110,15 +116,25 @@ impl JobCall {
             // Outside of the runtime: a callback may call the library again.
             if let Err(interrupt) = self.look(py, &mut reported) {
                 self.stopper.stop();
-                let _ = py.detach(|| runtime.block_on(async { timeout(grace, &mut task).await }));
+                let grace = if has_staging { GRACE } else { SHORT_GRACE };
+                if !has_staging {
+                    task.abort();
+                }
+                let ended = py.detach(|| runtime.block_on(async { timeout(grace, &mut task).await }));
                 task.abort();
-                return Err(interrupt);
+                return match ended {
+                    Ok(Ok(Ok(result))) if has_staging => published(py, result, interrupt),
+                    _ => Err(interrupt),
+                };
             }
         };
-        logs::deliver(py)?;
-        self.report(py, &mut reported)?;
+        let reported = logs::deliver(py).and_then(|()| self.report(py, &mut reported));
         match ended {
-            Ok(Ok(result)) => Ok(result),
+            Ok(Ok(result)) => match reported {
+                Ok(()) => Ok(result),
+                Err(error) if has_staging => published(py, result, error),
+                Err(error) => Err(error),
+            },
             Ok(Err(error)) => Err(job_error(py, &error)),
             Err(_) => {
                 let error = JobError::new(throng_job::Kind::Internal, "a thread of Throng failed; please report this");
@@ -143,4 +159,13 @@ impl JobCall {
         callback.call1(py, (stage.as_str(), seen.done, seen.total))?;
         Ok(())
     }
+}
+
+/// Returns the result of work that was finished although a callback has failed: what is published stays so. An interrupt is raised.
+fn published<T>(py: Python<'_>, result: T, error: PyErr) -> PyResult<T> {
+    if !error.is_instance_of::<PyException>(py) {
+        return Err(error);
+    }
+    error.write_unraisable(py, None);
+    Ok(result)
 }

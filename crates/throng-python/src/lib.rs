@@ -41,7 +41,7 @@ pub mod native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::data::NativeTable;
+    use crate::data::{NativeTable, checksum};
     #[pymodule_export]
     use crate::lab::{attack, diff, utility};
     #[pymodule_export]
@@ -52,6 +52,8 @@ pub mod native {
     use crate::policy::NativePolicy;
     #[pymodule_export]
     use crate::release::{NativeRelease, anonymize, run};
+    #[pymodule_export]
+    use crate::runtime::shut_down;
 
     /// Version of the package.
     #[pymodule_export]

@@ -1,8 +1,10 @@
 //! Functions that look at a table and publish nothing: risk, draft, check, plan, bound, sweep, verify,
 //! hierarchies. And tables to try them on.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrow::array::{RecordBatchIterator, StructArray};
@@ -20,7 +22,7 @@ use throng_core::risk::SamplingFraction;
 use throng_core::verify::{Promise, SensitivePromise};
 use throng_job::{JobError, Kind, RiskOptions, SweepSettings, Trial, fragment, risk_page, sweep_page};
 use throng_policy::{Policy, Role, hierarchy_lines};
-use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census};
+use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census_until};
 
 use crate::data::NativeTable;
 use crate::errors::failure;
@@ -224,37 +226,37 @@ fn hierarchy_of(py: Python<'_>, policy: &NativePolicy, column: &str) -> PyResult
 
 /// Builds the hierarchy that a policy has for a column. Returns it as the lines of a file, with the numbers of values and levels.
 #[pyfunction]
-#[pyo3(signature = (policy, column, table, location, settings))]
+#[pyo3(signature = (policy, column, table, locations, settings))]
 pub fn make_hierarchy(
     py: Python<'_>,
     policy: &NativePolicy,
     column: String,
     table: Option<&NativeTable>,
-    location: String,
+    locations: Vec<String>,
     settings: CallSettings,
 ) -> PyResult<(String, usize, u32)> {
     let spec = hierarchy_of(py, policy, &column)?;
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let tree = call.wait(py, async move { throng_job::make_hierarchy(&location, &column, &spec, &options).await })?;
+    let tree = call.wait(py, async move { throng_job::make_hierarchy(&locations, &column, &spec, &options).await })?;
     Ok((hierarchy_lines(&tree), tree.leaf_count(), tree.height(tree.root())))
 }
 
 /// Looks up the values of a column in the hierarchy that a policy has for it. Returns the numbers of distinct and of missing values.
 #[pyfunction]
-#[pyo3(signature = (policy, column, table, location, settings))]
+#[pyo3(signature = (policy, column, table, locations, settings))]
 pub fn check_hierarchy(
     py: Python<'_>,
     policy: &NativePolicy,
     column: String,
     table: Option<&NativeTable>,
-    location: String,
+    locations: Vec<String>,
     settings: CallSettings,
 ) -> PyResult<(usize, usize)> {
     let spec = hierarchy_of(py, policy, &column)?;
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let fit = call.wait(py, async move { throng_job::check_hierarchy(&spec, &location, &column, &options).await })?;
+    let fit = call.wait(py, async move { throng_job::check_hierarchy(&spec, &locations, &column, &options).await })?;
     Ok((fit.distinct, fit.missing))
 }
 
@@ -274,16 +276,33 @@ pub fn generate_census(
     if let Some(files) = files {
         options = options.with_files(files);
     }
+    let call = JobCall::new(settings, None);
+    let stop = call.options.stop.clone();
     let write = async move {
-        let written = tokio::task::spawn_blocking(move || write_census(&folder, &options, &|_| {})).await;
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_stopped);
+        let mut writing = tokio::task::spawn_blocking(move || {
+            write_census_until(&folder, &options, &|_| match seen.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        });
+        let written = tokio::select! {
+            written = &mut writing => written,
+            () = stop.asked() => {
+                is_stopped.store(true, Ordering::Relaxed);
+                writing.await
+            }
+        };
         let written = written.map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?;
         written.map_err(|error| match error {
             GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
             GenerateError::Io { ref source, .. } => JobError::creating(&error, source),
             GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
+            GenerateError::Stopped => JobError::new(Kind::Stopped, error.to_string()),
         })
     };
-    let summary = JobCall::new(settings, None).wait(py, write)?;
+    let summary = call.wait_for_cleanup(py, write)?;
     Ok((summary.rows, summary.files, summary.bytes))
 }
 

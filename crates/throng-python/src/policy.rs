@@ -94,10 +94,13 @@ impl NativePolicy {
         (self.policy.privacy.k, self.policy.privacy.p)
     }
 
-    /// How often an input is read: once more if the finished release is examined with it.
+    /// How often an input is read: once more if the finished release is examined with it, and several times in a series.
     #[getter]
     fn reads(&self) -> u32 {
         let privacy = &self.policy.privacy;
+        if self.policy.series.is_some() {
+            return 4;
+        }
         // Sets and masked codes are read with the values of the input, before people are counted.
         match (privacy.population.is_some(), privacy.max_gain.is_some()) {
             (true, _) => 4,

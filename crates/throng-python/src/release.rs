@@ -41,7 +41,7 @@ pub fn anonymize(
     let call = JobCall::new(settings, table);
     let (policy, options) = (policy.policy().clone(), call.options.clone());
     let release = call.wait(py, async move { make_release(&policy, &options).await })?;
-    Ok(NativeRelease { release: Arc::new(release), has_views })
+    Ok(NativeRelease { release: Arc::new(release), has_views, process: std::process::id() })
 }
 
 /// Makes a release, verifies it and publishes it to the output of the policy, as the command does. Returns the outcome, and the sidecar
@@ -84,6 +84,17 @@ pub(crate) struct NativeRelease {
     release: Arc<UnpublishedRelease>,
     /// Whether text leaves as views, as it came: libraries with views take them as they are, and would make them of strings.
     has_views: bool,
+    /// The process that has made the release.
+    process: u32,
+}
+
+/// A forked process has a copy of the release, whose temporary files belong to the process that has made it.
+impl Drop for NativeRelease {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(Arc::clone(&self.release));
+        }
+    }
 }
 
 impl NativeRelease {
@@ -136,6 +147,12 @@ impl NativeRelease {
     fn metrics(&self, py: Python<'_>) -> PyResult<String> {
         let text = serde_json::to_string(self.release.sidecar());
         text.map_err(|_| failure(py, Kind::Internal, "the metrics could not be written"))
+    }
+
+    /// Reasons why the release may protect less than it seems to.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.release.warnings()
     }
 
     /// The findings of the verifier as JSON.

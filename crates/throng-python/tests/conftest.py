@@ -32,6 +32,21 @@ POLICY = {
 }
 
 
+@pytest.fixture(autouse=True)
+def messages(monkeypatch: pytest.MonkeyPatch):
+    """Fails a test in which the message of an exception names a flag of the command, which has no meaning here."""
+    seen: list[str] = []
+    made = throng.ThrongError.__init__
+
+    def see(error: throng.ThrongError, message: str, **fields: object) -> None:
+        seen.append(message)
+        made(error, message, **fields)
+
+    monkeypatch.setattr(throng.ThrongError, "__init__", see)
+    yield
+    assert not [message for message in seen if "--" in message]
+
+
 @pytest.fixture(scope="session")
 def census() -> pa.Table:
     """A synthetic census, as a table of pyarrow."""
@@ -61,6 +76,7 @@ FRAMES = {
     "polars-lazy": lambda table: pl.LazyFrame(table),
     "duckdb": _duckdb,
     "datafusion": _datafusion,
+    "census": lambda table: throng.generate_census(table.num_rows, seed=7),
 }
 
 

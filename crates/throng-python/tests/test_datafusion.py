@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
+import subprocess
+import sys
+import textwrap
+import weakref
 
 import datafusion
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 import throng_privacy as throng
@@ -75,6 +81,65 @@ def test_a_release_is_made_once_per_session_and_table(ctx, monkeypatch):
     query = f"select age, count(*) as n from anonymize('people', '{TOML}') group by age order by age"
     assert rows(ctx.sql(query)) == rows(ctx.sql(query))
     assert len(calls) == 1
+
+
+def test_a_release_follows_its_table_and_its_policy(ctx, census, tmp_path):
+    throng.register(ctx)
+    path = tmp_path / "policy.toml"
+    path.write_text(TOML)
+    query = f"select count(*) as n, count(distinct age) as ages from anonymize('people', '{path}')"
+    before = rows(ctx.sql(query))
+    assert before[0]["n"] == ROWS
+    ctx.deregister_table("people")
+    ctx.register_record_batches("people", [census.slice(0, 1000).to_batches()])
+    assert rows(ctx.sql(query))[0]["n"] == 1000
+    ctx.deregister_table("people")
+    shifted = census.set_column(2, "age", pa.compute.add(census["age"], 1).cast(pa.int32()))
+    ctx.register_record_batches("people", [shifted.to_batches()])
+    assert rows(ctx.sql(query))[0]["n"] == ROWS
+    ages = f"select distinct age from anonymize('people', '{path}') order by age"
+    alone = sorted(set(pa.table(throng.anonymize(shifted, TOML))["age"].to_pylist()))
+    assert [row["age"] for row in rows(ctx.sql(ages))] == alone
+    fine = rows(ctx.sql(query))[0]["ages"]
+    path.write_text(TOML.replace("k = 5", "k = 500"))
+    assert rows(ctx.sql(query))[0]["ages"] < fine
+
+
+def test_a_session_with_functions_is_freed(census):
+    session = datafusion.SessionContext()
+    throng.register(session)
+    seen = weakref.ref(session)
+    del session
+    gc.collect()
+    assert seen() is None
+
+
+def test_ctrl_c_is_not_held_up_by_a_release_of_a_query():
+    text = """
+        import os, signal, threading, time
+        import datafusion, pyarrow as pa, throng_privacy as throng
+        ctx = datafusion.SessionContext()
+        ctx.register_record_batches("people", [pa.table(throng.generate_census(1_000_000)).to_batches()])
+        throng.register(ctx)
+        sent = []
+        def interrupt():
+            time.sleep(2)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        toml = 'version = 1\\nprivacy.k = 5\\nalgorithm.budget = "thorough"\\ncolumns.default = "drop"\\n' + "".join(
+            f'columns.{name}.role = "quasi"\\n' for name in ("age", "region", "sex", "education", "industry", "race")
+        )
+        try:
+            ctx.sql(f"select count(*) from anonymize('people', '{toml}')").collect()
+            print("was done before")
+        except BaseException as error:
+            print(time.monotonic() - sent[0], type(error).__name__)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    seconds, _ = done.stdout.split(maxsplit=1)
+    assert float(seconds) < 5, done.stdout
 
 
 def test_an_error_of_a_function_has_its_message_and_no_value(ctx):

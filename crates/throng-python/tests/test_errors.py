@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pyarrow as pa
 import pytest
 
@@ -27,6 +29,12 @@ def test_each_exit_code_has_a_class():
     assert issubclass(throng.DataError, ValueError)
     assert issubclass(throng.NotFound, FileNotFoundError)
     assert issubclass(throng.TemporaryError, OSError)
+
+
+def test_an_absent_input_has_the_number_of_the_system():
+    with pytest.raises(FileNotFoundError, match="absent.parquet") as caught:
+        throng.risk("absent.parquet", quasi=["age"])
+    assert caught.value.errno == errno.ENOENT
 
 
 def test_a_policy_has_all_its_problems():

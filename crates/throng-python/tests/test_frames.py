@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datafusion
 import duckdb
 import pandas as pd
 import polars as pl
@@ -18,6 +19,83 @@ def test_every_library_has_the_same_release(frame, census, policy):
     released = pa.table(throng.anonymize(frame, policy))
     assert released.num_rows == ROWS
     assert released.to_pylist() == pa.table(throng.anonymize(census, policy)).to_pylist()
+
+
+QUASI = ["age", "region", "sex"]
+
+
+def _trials(swept: throng.Sweep) -> list[tuple]:
+    return [(trial.k, trial.p, trial.algorithm, trial.ncp, trial.highest_risk) for trial in swept.trials]
+
+
+def _plan(data: object, policy: dict) -> tuple:
+    planned = throng.plan(data, policy)
+    return planned.rows, planned.leaves, planned.ncp, planned.warnings
+
+
+def _errors_of_counts(data: object, policy: dict) -> list[bool]:
+    trials = throng.sweep(data, policy, k=[5, 9], utility=True).trials
+    return [0 < (trial.median_query_error or 0) < 1 for trial in trials]
+
+
+QUESTIONS = {
+    "check": lambda data, policy: throng.check(data, policy).to_dict(),
+    "plan": _plan,
+    "sweep": lambda data, policy: _trials(throng.sweep(data, policy, k=[5, 9])),
+    "sweep of surveys": lambda data, policy: _trials(throng.sweep(data, policy, algorithms=["mondrian", "mdr"])),
+    "sweep of utility": _errors_of_counts,
+    "bound": lambda data, policy: throng.bound(data, policy).to_dict(),
+    "risk": lambda data, policy: throng.risk(data, QUASI, sensitive=["occupation"]).to_dict(),
+    "risk in a population": lambda data, policy: throng.risk(
+        data, QUASI, population=throng.generate_census(5000)
+    ).to_dict(),
+    "verify": lambda data, policy: throng.verify(data, quasi=QUASI, k=1).to_dict(),
+    "draft": lambda data, policy: throng.draft(data).to_dict(),
+}
+
+
+@pytest.mark.parametrize("question", list(QUESTIONS))
+def test_every_library_has_the_same_answers(question, frame, census, policy):
+    policy["columns"]["name"] = {"role": "identifier"}
+    ask = QUESTIONS[question]
+    assert ask(frame, policy) == ask(census, policy)
+
+
+def test_a_stream_has_the_warnings_of_a_table(frame, policy):
+    policy["columns"]["name"] = {"role": "identifier"}
+    assert any("`name` has 2665 distinct values" in warning for warning in throng.check(frame, policy).warnings)
+
+
+@pytest.mark.parametrize("kind", ["release", "provider"])
+def test_a_release_and_a_table_of_datafusion_can_be_asked_too(kind, census, policy):
+    release = throng.anonymize(census, policy)
+    table = release if kind == "release" else _OnlyTable(release)
+    named = {"k": 5, "p": 2, "quasi": ["age", "region"], "sensitive": ["occupation"], "insensitive": ["hours"], "unlisted": "drop"}
+    assert throng.check(table, **named)
+    assert throng.plan(table, **named).rows == ROWS
+    assert [trial.feasible for trial in throng.sweep(table, **{**named, "k": [5], "p": 2}, algorithms=["mondrian", "mdr"]).trials] == [True] * 2
+
+
+class _OnlyTable:
+    """A table of DataFusion without an Arrow stream."""
+
+    def __init__(self, release: throng.Release) -> None:
+        self._release = release
+
+    def __datafusion_table_provider__(self, session: object) -> object:
+        return self._release.__datafusion_table_provider__(session)
+
+
+def test_a_stream_that_is_asked_for_twice_says_so(census, policy):
+    from throng_privacy import _native
+    from throng_privacy._policy import read_policy
+
+    table = _native.NativeTable.streamed(census.to_reader())
+    read = read_policy(policy, locations=["table"])
+    settings = {"threads": None, "memory_limit": None, "on_progress": None}
+    _native.anonymize(read, table, settings)
+    with pytest.raises(throng.UsageError, match="has been read already"):
+        _native.anonymize(read, table, settings)
 
 
 def test_locations_have_the_same_release(census, policy, tmp_path):
@@ -114,6 +192,7 @@ WRITERS = {
     "pandas": (pd.DataFrame.from_arrow, lambda frame, path: frame.to_parquet(path)),
     "polars": (pl.DataFrame, lambda frame, path: frame.write_parquet(path)),
     "duckdb": (duckdb.from_arrow, lambda frame, path: frame.write_parquet(str(path))),
+    "datafusion": (lambda table: datafusion.SessionContext().from_arrow(table), lambda frame, path: frame.write_parquet(str(path))),
 }
 
 
@@ -164,6 +243,71 @@ def test_a_stream_that_fails_shows_no_value(policy, census):
     with pytest.raises(throng.DataError) as caught:
         throng.anonymize(reader, policy)
     assert "Ada" not in str(caught.value)
+
+
+class _Failing:
+    """A table whose stream raises an exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        raise self._error
+
+
+class _OnlyFailing:
+    """A table of DataFusion that raises an exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __datafusion_table_provider__(self, session: object) -> object:
+        raise self._error
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError])
+def test_what_ends_a_program_is_passed_on(kind):
+    for table in (_Failing(kind("enough")), _OnlyFailing(kind("enough"))):
+        with pytest.raises(kind):
+            throng.risk(table, quasi=["age"])
+
+
+def test_a_panic_of_another_library_is_not():
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(throng.DataError, match="PanicException") as caught:
+        throng.risk(_Failing(panic("Ada")), quasi=["age"])
+    assert "Ada" not in str(caught.value)
+
+
+def test_a_query_of_polars_that_fails_shows_no_value():
+    people = pl.LazyFrame({"age": ["25", "Ada Lovelace"]}).with_columns(pl.col("age").cast(pl.Int64))
+    absent = pl.scan_parquet("absent-Ada.parquet")
+    for frame in (people, absent):
+        for call in (lambda: throng.risk(frame, quasi=["age"]), lambda: throng.draft(frame)):
+            with pytest.raises(throng.DataError) as caught:
+                call()
+            assert "Ada" not in str(caught.value)
+            assert caught.value.__cause__ is None
+            assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_a_data_set_of_pyarrow_that_fails_shows_no_value(tmp_path):
+    import pyarrow.dataset
+
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "Ada.parquet")
+    data = pa.dataset.dataset(tmp_path)
+    (tmp_path / "Ada.parquet").write_bytes(b"damaged")
+    with pytest.raises(throng.DataError) as caught:
+        throng.risk(data, quasi=["age"])
+    assert "Ada" not in str(caught.value)
+
+
+def test_pandas_needs_pyarrow_for_its_streams(monkeypatch):
+    people = pd.DataFrame({"age": [25, 29, 27], "illness": ["flu", "gout", "flu"]})
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(throng.UsageError, match="install pyarrow") as caught:
+        throng.anonymize(people, k=3, quasi=["age"], sensitive=["illness"])
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
 def test_a_frame_that_can_not_be_converted_shows_no_value():

@@ -47,6 +47,36 @@ def answer(done) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def test_warnings_are_seen_before_a_release_is_published(census, file, toml, tmp_path, command):
+    toml.write_text(toml.read_text() + "\ncolumns.name.role = 'identifier'\n")
+    expected = answer(command("run", toml))["warnings"]
+    assert any("k counts rows and not people" in warning for warning in expected)
+    sidecar = json.loads((tmp_path / "out" / "_throng" / "metrics.json").read_text())
+    assert sidecar["privacy"]["repeating_identifiers"] == 1
+    for name, data in (("of-file", file), ("of-table", census), ("of-frame", pl.DataFrame(census))):
+        release = throng.anonymize(data, toml)
+        assert release.warnings == expected
+        written = release.write(tmp_path / name)
+        assert written.warnings == expected
+        for metrics in (release.metrics, written.metrics):
+            assert metrics["privacy"]["repeating_identifiers"] == 1
+        assert throng.run(data, toml, output=tmp_path / f"run-{name}").warnings == expected
+        for found in (throng.check(data, toml), throng.plan(data, toml)):
+            assert expected[0] in found.warnings
+    assert throng.anonymize(census.to_reader(), toml).warnings == expected[1:], "a stream is read once"
+
+
+def test_a_stream_is_read_once_unless_the_policy_needs_it_again(frame, policy, tmp_path, monkeypatch):
+    assert throng.run(frame, policy, output=tmp_path / "once").rows == 3000
+    reads = []
+    opened = throng._api.open_data
+    monkeypatch.setattr(throng._api, "open_data", lambda data, **how: reads.append(how["reads"]) or opened(data, **how))
+    people = pl.LazyFrame(throng.generate_census(3000, seed=7))
+    throng.run(people, policy, output=tmp_path / "again")
+    throng.run(people, {**policy, "privacy": {"k": 5, "p": 2, "attacks": {"max_gain": 1000.0}}}, output=tmp_path / "examined")
+    assert reads == [1, 2]
+
+
 def test_a_run_publishes_what_the_command_does(census, toml, tmp_path, command, monkeypatch):
     assert command("run", toml).returncode == 0
     expected = (tmp_path / "out" / "part-00000.parquet").read_bytes()

@@ -63,6 +63,19 @@ def test_an_index_without_a_name_is_no_column():
     assert throng.anonymize(labelled, k=3, **ROLES).columns == ["age", "illness"]
 
 
+def test_a_subclass_of_a_frame_is_a_frame():
+    class People(pd.DataFrame):
+        @property
+        def _constructor(self) -> type:
+            return People
+
+    adults = People(PEOPLE)[PEOPLE.age > 26]
+    assert type(adults) is People
+    assert throng.anonymize(adults, k=3, **ROLES).columns == ["age", "illness"]
+    of_polars = type("People", (pl.DataFrame,), {})(PEOPLE.to_dict("list")).with_columns(note=None)
+    assert throng.anonymize(of_polars, k=3, **ROLES, unlisted="drop").rows == 60
+
+
 def test_an_index_with_a_name_is_a_column():
     assert throng.anonymize(PEOPLE.set_index("age"), k=3, **ROLES).rows == 60
     named = PEOPLE.set_index("name")
@@ -199,6 +212,106 @@ def test_a_promise_is_named_in_whole_and_reported_when_it_is_broken():
     text = refused(throng.VerificationError, lambda: throng.verify(PEOPLE, quasi=["age"], sensitive=["illness"], k=20, p=3))
     assert "the smallest class has 10 rows, and 20 are required" in text
     assert "p-sensitivity of `illness` is 1 in a class, and 3 is required" in text
+
+
+def test_one_value_is_given_where_several_may_be():
+    for one in (5, np.int64(5), [5], np.array([5]), (k for k in [5]), range(5, 6)):
+        found = [(trial.k, trial.p) for trial in throng.sweep(PEOPLE, k=one, p=1, algorithms="mondrian", **ROLES).trials]
+        assert found == [(5, 1)], type(one)
+    several = throng.sweep(PEOPLE, k=(k for k in (3, 5)), p=np.array([1, 2]), algorithms=iter(["mondrian"]), **ROLES)
+    assert [(trial.k, trial.p) for trial in several.trials] == [(3, 1), (3, 2), (5, 1), (5, 2)]
+    assert "mondrian" in repr(several) and "mondrian" in repr(several.trials[0])
+    for settings, expected in (
+        ({"k": "5"}, "k is a str"),
+        ({"k": [5.0]}, "k is a float"),
+        ({"k": {5}}, "k is a set"),
+        ({"k": [None]}, "k has a None"),
+        ({"k": 5, "p": 2.5}, "p is a float"),
+        ({"k": 5, "algorithms": 3}, "algorithms is a int"),
+        ({"k": 5, "algorithms": [3]}, "algorithms has a int"),
+    ):
+        assert expected in refused(throng.UsageError, lambda: throng.sweep(PEOPLE, **ROLES, **settings))
+
+
+def test_one_release_is_given_where_several_may_be(tmp_path):
+    rules = throng.policy(k=3, p=2, **ROLES)
+    release = throng.anonymize(PEOPLE, rules)
+    places = [str(release.write(tmp_path / name).location) for name in ("first", "second")]
+    for against in (places[0], tmp_path / "first", [places[0]], iter([tmp_path / "first"])):
+        assert len(throng.verify(places[1], rules, against=against, raises=False).against) == 1
+    for against, expected in ((3, "against is a int"), ([PEOPLE], "against has a DataFrame"), ({"x"}, "against is a set")):
+        assert expected in refused(throng.UsageError, lambda: throng.verify(places[1], rules, against=against))
+    expected = throng.attack(release, PEOPLE, rules, previous=[release]).to_dict()
+    frames = (release, places[0], pd.DataFrame.from_arrow(release), pl.DataFrame(release), pa.table(release))
+    for previous in (*frames, iter([release])):
+        assert throng.attack(release, PEOPLE, rules, previous=previous).to_dict() == expected, type(previous)
+
+
+def test_a_setting_has_another_type():
+    risk, sweep = throng.risk, throng.sweep
+    for call, expected in (
+        (lambda: risk(PEOPLE, quasi=[7]), "a name that is a int"),
+        (lambda: risk(PEOPLE, quasi=["age"], sensitive=[None]), "a name that is a NoneType"),
+        (lambda: risk(PEOPLE, quasi=["age"], threshold="high"), "threshold is a str"),
+        (lambda: risk(PEOPLE, quasi=["age"], threshold=7.0), "threshold = 7.0 is out of range"),
+        (lambda: risk(PEOPLE, quasi=["age"], threshold=float("nan")), "threshold = nan is out of range"),
+        (lambda: risk(PEOPLE, quasi=["age"], fraction="half"), "fraction is a str"),
+        (lambda: sweep(PEOPLE, k=3, **ROLES, loss="low"), "loss is a str"),
+        (lambda: sweep(PEOPLE, k=3, **ROLES, loss=-1), "loss = -1 is out of range"),
+        (lambda: throng.policy(quasi=["age"], sensitive={"illness": 3}), "the sensitive column `illness` are a int"),
+        (lambda: throng.policy(quasi={"age": "intervals"}), "the quasi column `age` are a str"),
+        (lambda: throng.policy(quasi={7: {}}), "a name that is a int"),
+        (lambda: throng.anonymize(PEOPLE, k=3, **ROLES, on_progress="bar"), "on_progress is a str"),
+    ):
+        assert expected in refused(throng.UsageError, call)
+    assert risk(PEOPLE, quasi=["age"], threshold=np.float64(0.5)).rows == 60
+
+
+def test_a_dict_has_values_of_other_libraries(tmp_path):
+    rules = throng.policy(**ROLES, privacy={"k": np.int64(3), "p": np.int32(2)}, output={"location": tmp_path / "out"})
+    rules["columns"]["age"]["weight"] = np.float32(2.0)
+    assert throng.run(PEOPLE, rules).location == str(tmp_path / "out")
+    for change, place in (
+        ({"privacy": {"k": pd.Timestamp(0)}}, "a Timestamp at `privacy.k`"),
+        ({"privacy": {"k": float("nan")}}, "not finite at `privacy.k`"),
+        ({"columns": {**rules["columns"], "age": {"role": "quasi", 5: 1}}}, "a int at `columns.age`"),
+        ({"columns": {"age": {"role": "quasi", "hierarchy": {"lines": {"gout": {"asthma": {1}}}}}}}, "`columns.age.hierarchy`"),
+    ):
+        assert place in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, {**rules, **change}))
+
+
+def test_a_path_of_a_policy_may_have_an_equals_sign(tmp_path):
+    path = tmp_path / "k=3.toml"
+    roles = "columns.name.role = 'identifier'\ncolumns.age.role = 'quasi'\ncolumns.illness.role = 'sensitive'"
+    path.write_text(f"version = 1\nprivacy = {{ k = 3, p = 2 }}\n{roles}")
+    assert throng.anonymize(PEOPLE, str(path)).rows == 60
+
+
+def test_a_builder_of_a_hierarchy_is_misspelled():
+    for form in ({"interval": [5, 10]}, {"widths": 5}):
+        text = refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, hierarchies={"age": form}))
+        assert "did you mean" in text
+    assert throng.hierarchy.normalize({"intervals": [5]}) == {"intervals": [5]}
+    assert throng.hierarchy.normalize({"interval": ["a", "b"]}) == {"tree": {"interval": ["a", "b"]}}
+
+
+def test_a_policy_is_read_before_the_table():
+    def fails() -> object:
+        raise AssertionError("the table was read")
+
+    class Table:
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            return fails()
+
+    wrong = {"privacy": {"k": 3, "p": 9}, "columns": {"age": {"role": "quasi"}}}
+    for call in (throng.anonymize, throng.check, throng.plan, throng.bound, throng.sweep, throng.verify):
+        refused(throng.PolicyError, lambda: call(Table(), wrong))
+
+
+def test_a_location_that_is_taken_names_the_argument(tmp_path):
+    release = throng.anonymize(PEOPLE, k=3, p=2, **ROLES)
+    release.write(tmp_path / "out")
+    assert "pass overwrite=True" in refused(throng.PolicyError, lambda: release.write(tmp_path / "out"))
 
 
 def test_a_release_tells_how_its_rows_are_read():

@@ -126,6 +126,88 @@ def test_ctrl_c_stops_within_a_second_and_leaves_nothing(tmp_path):
     assert min(took) < 1, took
 
 
+def test_ctrl_c_leaves_no_spilled_rows_when_the_process_ends(tmp_path):
+    text = """
+        import os, pathlib, signal, sys
+        import throng_privacy as throng
+        def interrupt(stage, done, total):
+            if stage == "verify":
+                spilled = sum(path.stat().st_size for path in pathlib.Path(os.environ["TMPDIR"]).rglob("*") if path.is_file())
+                print(spilled, flush=True)
+                os.kill(os.getpid(), signal.SIGINT)
+        roles = {"quasi": ["age", "region", "sex", "education"], "sensitive": ["occupation"], "insensitive": ["person_id"]}
+        settings = {"k": 5, "unlisted": "drop", "memory_limit": "160MiB", "threads": 2, "on_progress": interrupt}
+        throng.anonymize(throng.generate_census(300_000), **roles, **settings)
+    """
+    done = script(text, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert "KeyboardInterrupt" in done.stderr, done.stderr
+    assert int(done.stdout.split()[0]) > 1 << 20
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_ctrl_c_stops_generating_files(tmp_path):
+    text = """
+        import os, pathlib, signal, sys, threading, time
+        import throng_privacy as throng
+        folder = pathlib.Path(sys.argv[1])
+        sent = []
+        def interrupt():
+            while not any(folder.rglob(".*.draft")):
+                time.sleep(0.01)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            throng.generate_census(20_000_000, folder / "census")
+        except KeyboardInterrupt:
+            print(time.monotonic() - sent[0], list(folder.iterdir()))
+    """
+    done = script(text, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    seconds, left = done.stdout.strip().split(" ", 1)
+    assert float(seconds) < 10
+    assert left == "[]"
+
+
+def test_a_callback_that_fails_at_the_end_does_not_hide_a_published_release(tmp_path):
+    text = """
+        import sys
+        import throng_privacy as throng
+        def fail(stage, done, total):
+            if stage == "publish":
+                raise RuntimeError("the callback has failed")
+        release = throng.anonymize(throng.generate_census(300), k=5, quasi=["age"], sensitive=["occupation"], unlisted="drop")
+        print(release.write(sys.argv[1], on_progress=fail).rows)
+    """
+    done = script(text, str(tmp_path / "out"))
+    assert (done.returncode, done.stdout.strip()) == (0, "300"), done.stderr
+    assert "the callback has failed" in done.stderr
+    assert (tmp_path / "out" / "_SUCCESS").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_leaves_the_spilled_rows_of_its_parent(tmp_path):
+    text = """
+        import gc, os
+        import throng_privacy as throng
+        release = throng.anonymize(
+            throng.generate_census(300_000), k=5, quasi=["age", "region", "sex", "education"], sensitive=["occupation"],
+            insensitive=["person_id"], unlisted="drop", memory_limit="160MiB", threads=2,
+        )
+        child = os.fork()
+        if child == 0:
+            del release
+            gc.collect()
+            os._exit(0)
+        os.waitpid(child, 0)
+        import pyarrow
+        print(pyarrow.table(release).num_rows)
+    """
+    done = script(text, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.stdout.strip() == "300000", done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_ctrl_c_stops_reading_a_stream_that_waits():
     text = """
         import os, signal, threading, time

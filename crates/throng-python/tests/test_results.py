@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
 import pytest
 
 import throng_privacy as throng
@@ -180,6 +183,18 @@ def test_hierarchies_of_every_form(census, tmp_path):
     assert throng.check_hierarchy(census, "region", {"first": regions[:half]}) == (len(regions), len(regions) - half)
 
 
+def test_hierarchies_are_for_all_files_of_a_table(census, tmp_path):
+    parts = [tmp_path / "first.parquet", tmp_path / "second.parquet"]
+    ages = pa.table({"age": census["age"]})
+    pq.write_table(ages.filter(pa.compute.less(ages["age"], 40)), parts[0])
+    pq.write_table(ages.filter(pa.compute.greater_equal(ages["age"], 40)), parts[1])
+    builder = throng.hierarchy.intervals(5, 10)
+    settings = {"threads": 2, "memory_limit": "1GiB"}
+    made = throng.make_hierarchy(parts, "age", builder, **settings)
+    assert made == throng.make_hierarchy(census, "age", builder)
+    assert throng.check_hierarchy(parts, "age", made, **settings) == (len(made["lines"].splitlines()), 0)
+
+
 def test_a_hierarchy_is_built_for_a_column(census):
     made = throng.make_hierarchy(census, "age", throng.hierarchy.intervals(5, 10))
     assert made["lines"].splitlines()[0].count(";") == 3
@@ -205,3 +220,15 @@ def test_a_census_is_generated_in_memory_and_in_files(tmp_path):
     assert pl.read_parquet(tmp_path / "census").equals(pl.DataFrame(census))
     with pytest.raises(throng.PolicyError):
         throng.generate_census(1000, tmp_path / "census")
+
+
+def test_the_draft_of_a_frame_names_no_location(census, tmp_path):
+    pq.write_table(census, tmp_path / "people.parquet")
+    of_file, of_frame = throng.draft(tmp_path / "people.parquet"), throng.draft(census)
+    assert tomllib.loads(of_file.text)["input"]["location"] == str(tmp_path / "people.parquet")
+    assert "input" not in tomllib.loads(of_frame.text)
+    assert "# The table was a frame." in of_frame.text
+    assert [question.path for question in of_frame.questions] == [question.path for question in of_file.questions]
+    answered = of_frame.answer({question.path: 2 if question.path == "privacy.p" else "drop" for question in of_frame.questions})
+    with pytest.raises(throng.PolicyError, match="input"):
+        throng.anonymize(None, answered)

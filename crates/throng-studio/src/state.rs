@@ -104,6 +104,7 @@ impl StudioState {
             recorder: None,
             stop,
             table: None,
+            is_table_in_memory: false,
         }
     }
 

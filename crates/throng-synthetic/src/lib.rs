@@ -45,4 +45,6 @@ mod rng;
 mod write;
 
 pub use census::{BATCH_ROWS, CensusBatches, census_schema};
-pub use write::{CensusOptions, DEFAULT_FILE_ROWS, DEFAULT_SEED, GenerateError, GenerateSummary, write_census};
+pub use write::{
+    CensusOptions, DEFAULT_FILE_ROWS, DEFAULT_SEED, GenerateError, GenerateSummary, write_census, write_census_until,
+};

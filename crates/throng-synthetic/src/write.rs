@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::ArrowWriter;
@@ -111,18 +111,34 @@ pub enum GenerateError {
         /// The underlying error.
         source: ParquetError,
     },
+    /// The caller has stopped it.
+    #[error("stopped; nothing was written")]
+    Stopped,
 }
 
 /// Writes a census extract as `part-00000.parquet` and so on into a folder, which is created if it is missing.
 ///
 /// Equal rows, seed and number of files give equal bytes. `on_rows` is called with the number of rows just written,
-/// possibly from several threads. On failure no part of the new extract stays in the folder; old parts are removed only
-/// after the new ones are complete.
+/// possibly from several threads. On failure no part of the new extract stays in the folder, nor a folder that was created; old parts are
+/// removed only after the new ones are complete.
 pub fn write_census(
     folder: &Path,
     options: &CensusOptions,
     on_rows: &(dyn Fn(u64) + Sync),
 ) -> Result<GenerateSummary, GenerateError> {
+    write_census_until(folder, options, &|rows| {
+        on_rows(rows);
+        ControlFlow::Continue(())
+    })
+}
+
+/// Writes a census extract as [`write_census`] does, until `on_rows` breaks off.
+pub fn write_census_until(
+    folder: &Path,
+    options: &CensusOptions,
+    on_rows: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<GenerateSummary, GenerateError> {
+    let is_new = !folder.exists();
     fs::create_dir_all(folder).map_err(refused("create", folder))?;
     let old = existing_parts(folder)?;
     if let (false, Some(path)) = (options.overwrite, old.first()) {
@@ -137,6 +153,9 @@ pub fn write_census(
     });
     if published.is_err() {
         parts.iter().for_each(|part| discard(&part.draft));
+        if is_new {
+            let _ = fs::remove_dir(folder);
+        }
     }
     published
 }
@@ -175,13 +194,15 @@ impl PartFile {
     }
 
     /// Writes the draft and returns its size in bytes.
-    fn write(&self, seed: u64, on_rows: &(dyn Fn(u64) + Sync)) -> Result<u64, GenerateError> {
+    fn write(&self, seed: u64, on_rows: &(dyn Fn(u64) -> ControlFlow<()> + Sync)) -> Result<u64, GenerateError> {
         let failed = |source| GenerateError::Parquet { path: self.path.clone(), source };
         let file = File::create(&self.draft).map_err(refused("create", &self.draft))?;
         let mut writer = ArrowWriter::try_new(file, census_schema(), Some(properties())).map_err(failed)?;
         for batch in CensusBatches::range(self.rows.clone(), seed) {
             writer.write(&batch).map_err(failed)?;
-            on_rows(batch.num_rows() as u64);
+            if on_rows(batch.num_rows() as u64).is_break() {
+                return Err(GenerateError::Stopped);
+            }
         }
         writer.finish().map_err(failed)?;
         let file = writer.inner();

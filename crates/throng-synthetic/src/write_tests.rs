@@ -54,6 +54,20 @@ fn write(folder: &Folder, options: CensusOptions) -> Result<GenerateSummary, Gen
 }
 
 #[test]
+fn a_stopped_extract_leaves_nothing() {
+    let folder = Folder::new("stopped");
+    let written = AtomicU64::new(0);
+    let stop = |rows| match written.fetch_add(rows, Ordering::Relaxed) {
+        0 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let options = CensusOptions::new(500_000).with_files(2);
+    let error = write_census_until(&folder.0, &options, &stop).unwrap_err();
+    assert!(matches!(error, GenerateError::Stopped));
+    assert!(written.load(Ordering::Relaxed) < 500_000 && !folder.0.exists());
+}
+
+#[test]
 fn an_extract_without_rows_is_one_file_with_the_schema() {
     let folder = Folder::new("empty");
     let summary = write(&folder, CensusOptions::new(0)).unwrap();

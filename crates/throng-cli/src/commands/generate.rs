@@ -40,5 +40,6 @@ pub(super) async fn write(folder: PathBuf, options: CensusOptions) -> Result<Gen
         GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
         GenerateError::Io { ref source, .. } => JobError::creating(&error, source),
         GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
+        GenerateError::Stopped => JobError::new(Kind::Stopped, error.to_string()),
     })
 }

@@ -20,7 +20,7 @@ pub(super) async fn hierarchy(command: &HierarchyCommand, job: &JobOptions) -> R
         HierarchyCommand::Make(args) => {
             let rule = format!("hierarchy = {{ {} }}", args.builder);
             let spec = parse_hierarchy_rule("--builder", &rule)?;
-            let tree = make_hierarchy(&args.data, &args.column, &spec, job).await?;
+            let tree = make_hierarchy(std::slice::from_ref(&args.data), &args.column, &spec, job).await?;
             write_new(&args.output, &hierarchy_lines(&tree))?;
             let (values, levels) = (tree.leaf_count(), tree.height(tree.root()));
             let file = args.output.display();
@@ -39,7 +39,7 @@ pub(super) async fn hierarchy(command: &HierarchyCommand, job: &JobOptions) -> R
             let (Some(data), Some(column)) = (&args.data, &args.column) else {
                 return Ok(Outcome::success(text, json));
             };
-            let fit = check_hierarchy(&HierarchySpec::Tree(tree), data, column, job).await?;
+            let fit = check_hierarchy(&HierarchySpec::Tree(tree), std::slice::from_ref(data), column, job).await?;
             json["distinct"] = fit.distinct.into();
             json["missing"] = fit.missing.into();
             if fit.missing == 0 {

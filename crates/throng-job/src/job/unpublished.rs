@@ -16,8 +16,9 @@ use tracing::Instrument;
 
 use super::{
     BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, digest_of_input, failure, output_facts, output_of,
-    publish, release_facts, run_facts, write_rows,
+    publish, release_facts, run_facts, sampled_identifiers, write_rows,
 };
+use crate::column_warnings::{RepeatingIdentifier, warnings_of};
 use crate::delta::check_releasable;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
@@ -42,6 +43,8 @@ pub struct UnpublishedRelease {
     anonymizer: Arc<Anonymizer>,
     findings: Findings,
     exposure: Option<InsensitiveExposure>,
+    /// Identifiers that repeat in the first rows of the input.
+    repeating: Vec<RepeatingIdentifier>,
     /// Measurements taken before the host received the release: the same rows are published.
     examined: ExaminedRelease,
     input: InputDescription,
@@ -92,6 +95,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     let BoundJob { input, table } = bind(policy, &session, options).await?;
     let anonymizer = Arc::clone(table.anonymizer());
     let gate = ReleaseGate::open(policy, &session, &input).await?;
+    let repeating = sampled_identifiers(policy, &anonymizer, input.as_ref(), &session, options).await;
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).with_external_verification();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let release = match plan.release(session.task_ctx()).await {
@@ -120,6 +124,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     let mut sidecar = Sidecar { attacks: examined.attacks.clone(), ..sidecar };
     sidecar.set_times(&clock.times());
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, exposure.as_ref());
+    sidecar.privacy.repeating_identifiers = repeating.len() as u64;
     let (policy, threads) = (policy.clone(), options.threads);
     Ok(UnpublishedRelease {
         policy,
@@ -127,6 +132,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
         anonymizer,
         findings,
         exposure,
+        repeating,
         examined,
         input,
         input_digest,
@@ -200,7 +206,8 @@ impl UnpublishedRelease {
 
     /// Returns reasons why the release may protect less than it seems to.
     pub fn warnings(&self) -> Vec<String> {
-        self.exposure.as_ref().map(InsensitiveExposure::warnings).unwrap_or_default()
+        let exposed = self.exposure.as_ref().map(InsensitiveExposure::warnings).unwrap_or_default();
+        [warnings_of(&self.repeating), exposed].concat()
     }
 
     /// Returns the policy that the release satisfies.
@@ -273,6 +280,7 @@ impl UnpublishedRelease {
         let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
         let mut sidecar = Sidecar { attacks: self.examined.attacks.clone(), ..sidecar };
         complete(&mut sidecar.privacy, self.anonymizer.binding(), &guards, read_back.exposure());
+        sidecar.privacy.repeating_identifiers = self.repeating.len() as u64;
         let (input_digest, warnings) = (self.input_digest.clone(), self.warnings());
         let columns = super::columns_of(&self.schema());
         Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })

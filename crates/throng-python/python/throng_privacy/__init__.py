@@ -15,7 +15,10 @@ Rows come back in the canonical order of the release, without identifiers, and c
 
 from __future__ import annotations
 
-from . import hierarchy
+import atexit as _atexit
+import logging as _logging
+
+from . import _native, hierarchy
 from ._api import (
     Census,
     anonymize,
@@ -31,10 +34,11 @@ from ._api import (
     sweep,
     verify,
 )
+from ._data import Data
 from ._draft import Draft, Question
 from ._lab import Attack, AttackOutcome, Diff, Utility, attack, diff, utility
 from ._native import VERSION as __version__
-from ._policy import policy
+from ._policy import Columns, Policy, policy
 from ._release import Release, Written
 from ._results import Bound, Check, Plan, Risk, Sweep, Trial, Verification
 from .exceptions import (
@@ -51,18 +55,26 @@ from .exceptions import (
 )
 from .sql import register, table
 
+# Temporary files of a call that was interrupted are removed before the process ends.
+_atexit.register(_native.shut_down)
+# A program that does not configure logging sees no messages of this package.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
+
 __all__ = [
     "Attack",
     "AttackOutcome",
     "Bound",
     "Census",
     "Check",
+    "Columns",
+    "Data",
     "DataError",
     "Diff",
     "Draft",
     "InternalError",
     "NotFound",
     "Plan",
+    "Policy",
     "PolicyError",
     "PrivacyError",
     "Problem",

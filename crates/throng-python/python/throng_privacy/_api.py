@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._arguments import several_locations, several_names, several_numbers
 from ._data import locations_of, open_data
 from ._policy import column_names, policy as build_policy, read_policy
 from ._draft import Draft
 from ._release import Release, Written
 from ._results import Bound, Check, Plan, Risk, Sweep, Verification, verified
-from ._settings import call_settings, check_number
+from ._settings import call_settings, check_number, check_real, check_share
 from .exceptions import PolicyError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 # Columns with a risk above this are counted, as by the command.
 _THRESHOLD = 0.2
 
-# Reads of a table whose number depends on the policy: its rows are held.
+# What a draft says of a table that has no location, and what it should say.
+_NO_LOCATION = '[input]\nlocation = "table"\n'
+_A_FRAME = "# The table was a frame. `throng run` needs a file, named by `location` under [input].\n"
+
+# Reads of a table for which several questions are answered one after the other: its rows are held.
 _MANY = 8
 
 
@@ -50,7 +55,7 @@ def _given_policy(
         if quasi is None:
             msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
             raise UsageError(msg)
-        if k is None or (isinstance(k, tuple) and not k):
+        if k is None:
             msg = "give k: how many rows have to share their quasi-identifiers at least"
             raise UsageError(msg)
         return build_policy(
@@ -149,7 +154,15 @@ def run(
 
     Unlike :func:`anonymize` it keeps no rows in this process, and so takes the policies that a release in memory can't keep: a series of
     releases with its ledger (``rebase`` begins a new one), appends, and tables that pseudonyms link. Without ``data``, the input of the
-    policy is read.
+    policy is read. A stream is read as it comes, and held in memory only for a series or a limit on the finished release, which read their
+    input again.
+
+    >>> import pyarrow, tempfile
+    >>> from throng_privacy import policy
+    >>> people = pyarrow.table({"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run(people, policy(k=3, p=2, quasi=["age"], sensitive=["illness"]), output=f"{folder}/released").rows
+    6
     """
     if policy is None:
         msg = "give a policy"
@@ -170,7 +183,7 @@ def run(
         is_published=True,
         is_overwritten=overwrite,
     )
-    opened = None if data is None else open_data(data, reads=_MANY)
+    opened = None if data is None else open_data(data, reads=read.reads)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         outcome, metrics = _native.run(read, None if opened is None else opened.table, rebase, settings)
     return Written(json.loads(outcome), {} if metrics is None else json.loads(metrics))
@@ -206,6 +219,8 @@ def risk(
     if sum(given is not None for given in (fraction, weight, population)) > 1:
         msg = "give one of fraction, weight and population"
         raise UsageError(msg)
+    check_share("threshold", threshold)
+    check_real("fraction", fraction)
     opened = open_data(data, reads=1 if population is None else 2)
     others = None if population is None else open_data(population)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
@@ -215,7 +230,13 @@ def risk(
     return Risk(json.loads(document), page, part)
 
 
-def draft(data: Data, *, threads: int | None = None, on_progress: OnProgress = None) -> Draft:
+def draft(
+    data: Data,
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Draft:
     """Drafts a policy for a table, from the names, types and counts of its columns. What it can't decide is a question.
 
     >>> import pyarrow
@@ -224,8 +245,10 @@ def draft(data: Data, *, threads: int | None = None, on_progress: OnProgress = N
     ['privacy.p']
     """
     opened = open_data(data, reads=2)
-    with call_settings(threads=threads, on_progress=on_progress) as settings:
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         text, rows, columns, _ = _native.draft(opened.table, opened.locations, settings)
+    if opened.table is not None:
+        text = text.replace(_NO_LOCATION, _A_FRAME, 1)
     return Draft(text, rows, columns)
 
 
@@ -241,14 +264,26 @@ def check(
     insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     on_progress: OnProgress = None,
 ) -> Check:
-    """Checks whether a table can be released under a policy. The result is true if it can."""
+    """Checks whether a table can be released under a policy. The result is true if it can.
+
+    The table is read several times, so that a stream is held in memory.
+
+    >>> import pyarrow
+    >>> people = {"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]}
+    >>> check(pyarrow.table(people), k=3, p=2, quasi=["age"], sensitive=["illness"]).feasible
+    True
+    """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    opened = None if data is None else open_data(data)
-    read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
+    read = read_policy(
+        chosen, locations=None if data is None else locations_of(data), k=k, p=p, budget=budget, seed=seed
+    )
+    opened = None if data is None else open_data(data, reads=_MANY)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document = _native.check(read, None if opened is None else opened.table, settings)
     return Check(json.loads(document))
@@ -266,14 +301,25 @@ def plan(
     insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     on_progress: OnProgress = None,
 ) -> Plan:
-    """Returns what a release would take: method, leaves, memory, and its loss approximately. Reads the table and clusters a few leaves."""
+    """Returns what a release would take: method, leaves, memory, and its loss approximately. Clusters a few leaves, and reads the table as
+    :func:`check` does.
+
+    >>> import pyarrow
+    >>> people = {"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]}
+    >>> plan(pyarrow.table(people), k=3, p=2, quasi=["age"], sensitive=["illness"]).leaves
+    1
+    """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    opened = None if data is None else open_data(data)
-    read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
+    read = read_policy(
+        chosen, locations=None if data is None else locations_of(data), k=k, p=p, budget=budget, seed=seed
+    )
+    opened = None if data is None else open_data(data, reads=_MANY)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document = _native.plan(read, None if opened is None else opened.table, settings)
     return Plan(json.loads(document))
@@ -311,9 +357,9 @@ def bound(
     """
     check_number("seconds", seconds)
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    opened = None if data is None else open_data(data)
-    locations = None if opened is None else opened.locations
+    locations = None if data is None else locations_of(data)
     read = read_policy(chosen, locations=locations, k=k, p=p, budget=budget, seed=seed, secret=secret)
+    opened = None if data is None else open_data(data)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document = _native.bound(read, None if opened is None else opened.table, seconds, settings)
     return Bound(json.loads(document))
@@ -323,9 +369,9 @@ def sweep(
     data: Data | None = None,
     policy: Policy | None = None,
     *,
-    k: Sequence[int] = (),
-    p: Sequence[int] = (),
-    algorithms: Sequence[str] = (),
+    k: int | Iterable[int] = (),
+    p: int | Iterable[int] = (),
+    algorithms: str | Iterable[str] = (),
     loss: float | None = None,
     utility: bool = False,
     quasi: Columns | None = None,
@@ -350,11 +396,19 @@ def sweep(
 
     With ``utility``, each release is made in memory, and :attr:`Trial.median_query_error` and :attr:`Trial.p95_query_error` are the errors of random
     counts in it, as :func:`utility` measures them.
+
+    >>> import pyarrow
+    >>> people = {"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]}
+    >>> swept = sweep(pyarrow.table(people), k=[2, 3, 7], p=2, quasi=["age"], sensitive=["illness"])
+    >>> [trial.feasible for trial in swept.trials]
+    [True, True, False]
     """
-    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    opened = None if data is None else open_data(data, reads=2 if utility else 1)
-    locations = None if opened is None else opened.locations
-    base_k, base_p = _grid_base(chosen, next(iter(k), None), next(iter(p), None), secret)
+    check_share("loss", loss)
+    ks, ps, tried_algorithms = several_numbers("k", k), several_numbers("p", p), several_names("algorithms", algorithms)
+    first_k = ks[0] if ks else None
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, first_k)
+    locations = None if data is None else locations_of(data)
+    base_k, base_p = _grid_base(chosen, next(iter(ks), None), next(iter(ps), None), secret)
 
     def read(one_k: int, one_p: int, algorithm: str | None) -> _native.NativePolicy:
         return read_policy(
@@ -370,19 +424,23 @@ def sweep(
         )
 
     trials: list[tuple[int, int, str, _native.NativePolicy | None, str]] = []
-    chosen_algorithms: Sequence[str | None] = algorithms or [None]
-    for algorithm, one_k, one_p in itertools.product(chosen_algorithms, k or [base_k], p or [base_p]):
+    surveys = set[bool]()
+    chosen_algorithms: Sequence[str | None] = tried_algorithms or [None]
+    for algorithm, one_k, one_p in itertools.product(chosen_algorithms, ks or [base_k], ps or [base_p]):
         try:
             tried = read(one_k, one_p, algorithm)
         except PolicyError as error:
             trials.append((one_k, one_p, algorithm or "", None, str(error)))
             continue
         partition, cluster = tried.algorithm
+        surveys.add(partition == "mdr")
         name = partition if cluster == "auto" else f"{partition}/{cluster}"
         trials.append((one_k, one_p, name, tried, ""))
     if not any(tried for _, _, _, tried, _ in trials):
         # All of them fail for the same reason, most likely: a policy that is wrong in itself.
-        read(trials[0][0], trials[0][1], next(iter(algorithms), None))
+        read(trials[0][0], trials[0][1], next(iter(tried_algorithms), None))
+    # MDR surveys the table by itself, and the errors of counts are those of its rows.
+    opened = None if data is None else open_data(data, reads=_MANY if utility else len(surveys))
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         table = None if opened is None else opened.table
         document, page, part = _native.sweep(trials, loss, utility, table, settings)
@@ -405,7 +463,7 @@ def verify(
     quasi: Iterable[str] | None = None,
     sensitive: Iterable[str] = (),
     unit: str | None = None,
-    against: Sequence[str | os.PathLike[str]] = (),
+    against: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     ledger: bool = False,
     raises: bool = True,
     threads: int | None = None,
@@ -425,8 +483,8 @@ def verify(
     """
     for name, number in (("k", k), ("p", p)):
         check_number(name, number)
-    secrets = column_names("sensitive", sensitive)
-    opened = open_data(data)
+    secrets, earlier = column_names("sensitive", sensitive), several_locations("against", against)
+    places = locations_of(data)
     read: _native.NativePolicy | None = None
     columns: tuple[list[str], list[str], int, int, str | None] | None = None
     if policy is not None:
@@ -434,7 +492,7 @@ def verify(
             msg = "give either a policy or columns, and not both"
             raise UsageError(msg)
         # The ledger is that of the release at hand.
-        read = read_policy(policy, locations=opened.locations, k=k, p=p, output=opened.locations[0] if ledger else None)
+        read = read_policy(policy, locations=places, k=k, p=p, output=places[0] if ledger else None)
     elif quasi is None:
         msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
         raise UsageError(msg)
@@ -446,8 +504,8 @@ def verify(
         raise UsageError(msg)
     else:
         columns = (column_names("quasi", quasi), secrets, k, 1 if p is None else p, unit)
+    opened = open_data(data)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        earlier = [os.fspath(location) for location in against]
         found = _native.verify(opened.table, opened.locations, read, columns, earlier, ledger, settings)
     return verified(found, raises=raises)
 
@@ -481,6 +539,8 @@ def generate_census(
 ) -> Census:
     """Generates a synthetic census extract to try things on, and writes it to a folder if one is given.
 
+    The same ``seed`` gives the same people as ``throng generate census --seed``, whose default is 0.
+
     >>> import pyarrow
     >>> pyarrow.table(generate_census(100)).num_rows
     100
@@ -494,25 +554,46 @@ def generate_census(
 
 
 def make_hierarchy(
-    data: Data, column: str, hierarchy: Mapping[str, Any], *, on_progress: OnProgress = None
+    data: Data,
+    column: str,
+    hierarchy: Mapping[str, Any],
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
 ) -> dict[str, Any]:
     """Builds a hierarchy for the values of a column with one of the builders of :mod:`throng_privacy.hierarchy`.
 
     Returns it value by value, to be looked at or changed. It holds every value of the column.
+
+    >>> import pyarrow
+    >>> make_hierarchy(pyarrow.table({"age": [25, 29]}), "age", {"intervals": [5, 10]})["lines"].splitlines()
+    ['25;[25-29];[20-29];*', '29;[25-29];[20-29];*']
     """
-    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
-    with call_settings(on_progress=on_progress) as settings:
-        text, _, _ = _native.make_hierarchy(read, column, opened.table, opened.locations[0], settings)
+    read, opened = _hierarchy_policy(column, hierarchy), open_data(data)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        text, _, _ = _native.make_hierarchy(read, column, opened.table, opened.locations, settings)
     return {"lines": text}
 
 
 def check_hierarchy(
-    data: Data, column: str, hierarchy: object, *, on_progress: OnProgress = None
+    data: Data,
+    column: str,
+    hierarchy: object,
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
 ) -> tuple[int, int]:
-    """Returns how many distinct values a column has, and how many of them a hierarchy lacks."""
-    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
-    with call_settings(on_progress=on_progress) as settings:
-        return _native.check_hierarchy(read, column, opened.table, opened.locations[0], settings)
+    """Returns how many distinct values a column has, and how many of them a hierarchy lacks.
+
+    >>> import pyarrow
+    >>> check_hierarchy(pyarrow.table({"city": ["Paris", "Rome", "Oslo"]}), "city", {"France": ["Paris"], "Italy": ["Rome"]})
+    (3, 1)
+    """
+    read, opened = _hierarchy_policy(column, hierarchy), open_data(data)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        return _native.check_hierarchy(read, column, opened.table, opened.locations, settings)
 
 
 def _hierarchy_policy(column: str, hierarchy: object) -> _native.NativePolicy:

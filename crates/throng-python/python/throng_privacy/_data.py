@@ -64,26 +64,17 @@ def location(data: str | os.PathLike[str]) -> str:
 
 
 def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
-    library, name = _origin(data)
+    name = type(data).__name__
     if name == "Series":
         msg = "a series is no table; give a frame, such as series.to_frame()"
         raise UsageError(msg)
-    if library == "pandas" and name == "DataFrame":
+    if _is_of(data, "pandas", "DataFrame"):
         return _of_pandas(data, in_order)
-    if library == "polars" and name in ("DataFrame", "LazyFrame"):
-        data = _without_null_type(data)
-    if library == "polars" and name == "LazyFrame":
-        # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
-        data = data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()  # type: ignore[attr-defined]
-    elif library == "pyarrow" and hasattr(data, "scanner"):
-        data = data.scanner().to_reader()
-    elif library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
-        data = data.to_reader()
+    data = _prepared(data, reads, in_order)
     if isinstance(data, ArrowStream):
-        library, name = _origin(data)
-        if (library, name) == ("polars", "DataFrame"):
+        if _is_of(data, "polars", "DataFrame"):
             return _of_polars(data, in_order)
-        is_held = (library, name) in _HELD or reads > 1
+        is_held = any(_is_of(data, library, kind) for library, kind in _HELD) or reads > 1
         return _native.NativeTable.held(data, in_order) if is_held else _native.NativeTable.streamed(data)
     if isinstance(data, TableProvider):
         return _native.NativeTable.foreign(data)
@@ -95,6 +86,32 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
         "DuckDB or DataFusion), a location, or a table of DataFusion"
     )
     raise UsageError(msg)
+
+
+def _prepared(data: Any, reads: int, in_order: bool) -> Any:
+    """Returns an object with a stream for a frame, a scanner or a data set that has none, or not one that can be taken."""
+    library, name = _origin(data)
+    try:
+        if _is_of(data, "polars", "DataFrame", "LazyFrame"):
+            data = _without_null_type(data)
+        if _is_of(data, "polars", "LazyFrame"):
+            # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
+            return data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()
+        if library == "pyarrow" and hasattr(data, "scanner"):
+            return data.scanner().to_reader()
+        if library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
+            return data.to_reader()
+    except BaseException as error:
+        # Its message may quote a value. A panic of polars is no `Exception`.
+        kind = type(error).__name__
+        if isinstance(error, MemoryError) or (not isinstance(error, Exception) and kind != "PanicException"):
+            raise
+        msg = f"the {name} of {library} can't be read ({kind}); {_COLLECT.get(library, 'reading it')} without Throng may explain why"
+        raise DataError(msg) from None
+    return data
+
+
+_COLLECT = {"polars": "frame.collect()", "pyarrow": "data.to_table()"}
 
 
 def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
@@ -116,11 +133,28 @@ def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
     try:
         return _native.NativeTable.held(frame, in_order)
     except DataError:
+        if not _has_arrow(frame):
+            msg = (
+                "pandas exchanges Arrow data through the package pyarrow, which is missing or too old: install pyarrow, or give a "
+                "frame of another library, or a file"
+            )
+            raise UsageError(msg) from None
         mixed = [str(name) for name in frame.columns if not _is_convertible(frame[[name]])]
         if not mixed:
             raise
         remedy = f"give it one, as by frame[{mixed[0]!r}].astype(str), or leave it out: frame.drop(columns={mixed!r})"
         raise _without_type(mixed, remedy) from None
+
+
+def _has_arrow(frame: Any) -> bool:
+    """Whether pandas can make a stream at all."""
+    try:
+        frame.iloc[:0, :0].__arrow_c_stream__()
+    except ImportError:
+        return False
+    except Exception:  # its message may quote a value
+        return True
+    return True
 
 
 def _of_polars(frame: Any, in_order: bool) -> _native.NativeTable:
@@ -163,9 +197,16 @@ def _without_null_type(frame: Any) -> Any:
 _HELD = {
     ("pyarrow", "RecordBatch"),
     ("pyarrow", "Table"),
-    ("arro3", "RecordBatch"),
-    ("arro3", "Table"),
+    ("arro3.core", "RecordBatch"),
+    ("arro3.core", "Table"),
 }
+
+
+def _is_of(data: object, library: str, *names: str) -> bool:
+    """Whether an object is of one of these classes of a library, or of a subclass. A library that is not loaded has made no object."""
+    module = sys.modules.get(library)
+    kinds = (getattr(module, name, None) for name in names)
+    return any(isinstance(data, kind) for kind in kinds if isinstance(kind, type))
 
 
 def _origin(data: object) -> tuple[str, str]:

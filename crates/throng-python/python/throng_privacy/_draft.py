@@ -59,6 +59,11 @@ class Draft:
 
         Answers are given by the path of the field, such as ``{"privacy.p": 2}``; for the roles of columns the name of the column
         suffices: ``answer({"privacy.p": 2}, zip="quasi")``.
+
+        >>> import pyarrow
+        >>> from throng_privacy import draft
+        >>> draft(pyarrow.table({"name": ["Ada", "Bob"], "age": [25, 61]})).answer({"privacy.p": 2}).questions
+        []
         """
         paths = {f"columns.{_key(name)}.role": role for name, role in roles.items()}
         wanted = {**paths, **(answers or {})}

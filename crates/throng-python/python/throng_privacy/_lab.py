@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._arguments import several_tables
 from ._data import Opened, open_data
 from ._policy import column_names, read_policy
 from ._results import Document
@@ -215,7 +216,7 @@ def attack(
     original: Data,
     policy: Policy,
     *,
-    previous: Sequence[Data] = (),
+    previous: Data | Sequence[Data] = (),
     population: Data | None = None,
     targets: int = _TARGETS,
     seed: int = 0,
@@ -238,7 +239,7 @@ def attack(
     for name, number in (("targets", targets), ("seed", seed)):
         check_number(name, number)
     opened = [_open(release), _open(original)]
-    earlier: list[_native.OpenedTable] = [_open(one) for one in previous]
+    earlier: list[_native.OpenedTable] = [_open(one) for one in several_tables(previous)]
     others = None if population is None else _open(population)
     read = read_policy(policy, locations=["table"])
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:

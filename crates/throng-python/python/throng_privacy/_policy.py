@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Union
@@ -71,7 +73,7 @@ def policy(
     return _replaced(built, k, p)
 
 
-def column_names(role: str, named: object) -> list[Any]:
+def column_names(role: str, named: object) -> list[str]:
     """Returns the names of columns as a list. A series, an index and an array have them too; a set has no order.
 
     >>> column_names("quasi", (name for name in ("age", "zip")))
@@ -80,13 +82,28 @@ def column_names(role: str, named: object) -> list[Any]:
     if isinstance(named, (str, bytes, set, frozenset)) or not isinstance(named, Iterable):
         msg = f"the {role} columns need a list of names or a dict, and not a {type(named).__name__}"
         raise UsageError(msg)
-    return list(named)
+    names = list(named)
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"the {role} columns have a name that is a {type(name).__name__}; names of columns are texts"
+            raise UsageError(msg)
+    return names
 
 
 def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
     if isinstance(named, Mapping):
-        return {name: dict(settings or {}) for name, settings in named.items()}
+        return {name: _of_column(role, name, named[name]) for name in column_names(role, named)}
     return {name: {} for name in column_names(role, named)}
+
+
+def _of_column(role: str, name: str, settings: object) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping):
+        example = '{"p": 3}' if role == "sensitive" else '{"hierarchy": ...}'
+        msg = f"the settings of the {role} column `{name}` are a {type(settings).__name__}, and must be a dict, such as {example}"
+        raise UsageError(msg)
+    return dict(settings)
 
 
 def _replaced(built: dict[str, Any], k: int | None, p: int | None) -> dict[str, Any]:
@@ -128,8 +145,7 @@ def read_policy(
 ) -> _native.NativePolicy:
     """Reads a policy of any form. ``locations`` replace its input, unless they are ``None``, and ``output`` its output, which a policy
     that is not published need not have."""
-    numbers = {"k": k, "p": p, "seed": seed}
-    for name, number in numbers.items():
+    for name, number in (("k", k), ("p", p), ("seed", seed)):
         check_number(name, number)
     replacements: _native.Replacements = {
         "input": None if locations is None else list(locations),
@@ -148,7 +164,7 @@ def read_policy(
         return _native.NativePolicy.parse(given.text, replacements)
     if isinstance(given, Mapping):
         return _native.NativePolicy.from_json(_json(_normalized(given)), replacements)
-    if isinstance(given, str) and ("\n" in given or "=" in given):
+    if isinstance(given, str) and is_toml(given):
         return _native.NativePolicy.parse(given, replacements)
     if isinstance(given, (str, os.PathLike)):
         return _native.NativePolicy.load(given, replacements)
@@ -156,9 +172,40 @@ def read_policy(
     raise UsageError(msg)
 
 
+def is_toml(text: str) -> bool:
+    """Whether a text is a policy, and not the path of one.
+
+    >>> is_toml("privacy.k = 5"), is_toml("policies/k=5.toml")
+    (True, False)
+    """
+    return "\n" in text or ("=" in text and not text.endswith((".toml", ".json")))
+
+
 def _json(given: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(given, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        msg = f"the policy has a value that no policy file can have ({type(error).__name__})"
-        raise UsageError(msg) from None
+    return json.dumps(_plain(given, ()), allow_nan=False)
+
+
+def _plain(value: object, place: tuple[str, ...]) -> object:
+    """Returns a value of a policy as JSON has it: locations as texts, and numbers of other libraries as those of Python."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _no_value("a number that is not finite", place)
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise _no_value(f"a key that is a {type(key).__name__}", place)
+        return {key: _plain(below, (*place, key)) for key, below in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, place) for one in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, numbers.Real):
+        return int(value) if isinstance(value, numbers.Integral) else _plain(float(value), place)
+    raise _no_value(f"a {type(value).__name__}", place)
+
+
+def _no_value(what: str, place: tuple[str, ...]) -> UsageError:
+    # What is deeper may be a value of the table, in a hierarchy.
+    where = ".".join(place[:3])
+    return UsageError(f"the policy has {what} at `{where}`, which no policy file can have")

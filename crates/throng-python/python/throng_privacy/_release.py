@@ -120,6 +120,11 @@ class Release:
         """Mean normalized certainty penalty: 0 loses nothing, 1 everything."""
         return float(self._metrics["utility"]["ncp"])
 
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons why the release may protect less than it seems to."""
+        return self._native.warnings
+
     def __len__(self) -> int:
         return self.rows
 

@@ -131,6 +131,11 @@ class Check(Document):
         """Columns that a release leaves out."""
         return list(self._document["dropped"])
 
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons why a release may protect less than it seems to."""
+        return list(self._document.get("warnings", []))
+
     def __bool__(self) -> bool:
         return self.feasible
 
@@ -261,6 +266,13 @@ class Trial(Document):
         """Why the policy can't be kept."""
         return self._document.get("reason")
 
+    def __repr__(self) -> str:
+        if self.feasible:
+            found = f"NCP {self.ncp:.4f}, highest risk {self.highest_risk:.4f}"
+        else:
+            found = "can't be kept"
+        return f"Trial: k={self.k} p={self.p} {self.algorithm}: {found}"
+
 
 @dataclass(frozen=True)
 class Sweep(_Page):
@@ -284,9 +296,7 @@ class Sweep(_Page):
 
     def __repr__(self) -> str:
         lines = [f"Sweep: {len(self.trials)} policies on {self.rows} rows"]
-        for trial in self.trials:
-            found = f"NCP {trial.ncp:.4f}, highest risk {trial.highest_risk:.4f}" if trial.feasible else "can't be kept"
-            lines.append(f"  k={trial.k} p={trial.p}: {found}")
+        lines += [f"  {repr(trial).removeprefix('Trial: ')}" for trial in self.trials]
         return "\n".join(lines)
 
 

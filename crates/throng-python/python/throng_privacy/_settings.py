@@ -73,6 +73,32 @@ def check_number(name: str, number: object, least: int = 0) -> None:
         raise UsageError(msg)
 
 
+def check_real(name: str, number: object) -> None:
+    """Raises an exception for an argument that is no number."""
+    try:
+        if isinstance(number, (bool, str, bytes)):
+            raise TypeError
+        if number is not None:
+            float(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        msg = f"{name} is a {type(number).__name__}, and must be a number"
+        raise UsageError(msg) from None
+
+
+def check_share(name: str, number: float | None) -> None:
+    """Raises an exception for an argument that is no number between 0 and 1.
+
+    >>> check_share("threshold", 7.0)
+    Traceback (most recent call last):
+    ...
+    throng_privacy.exceptions.UsageError: threshold = 7.0 is out of range; it must be between 0 and 1
+    """
+    check_real(name, number)
+    if number is not None and not 0 <= number <= 1:
+        msg = f"{name} = {number} is out of range; it must be between 0 and 1"
+        raise UsageError(msg)
+
+
 @contextmanager
 def call_settings(
     *,
@@ -82,6 +108,9 @@ def call_settings(
 ) -> Iterator[_native.CallSettings]:
     """Returns the settings of a call. Ends the bar after it."""
     check_number("threads", threads, 1)
+    if on_progress is not None and not isinstance(on_progress, bool) and not callable(on_progress):
+        msg = f"on_progress is a {type(on_progress).__name__}, and must be a function, or True or False for a bar"
+        raise UsageError(msg)
     bar = None
     if on_progress is True or (on_progress is None and is_interactive(sys.stderr)):
         bar = NotebookBar() if is_notebook(sys.stderr) else Bar(sys.stderr)

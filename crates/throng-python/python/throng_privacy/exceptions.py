@@ -5,6 +5,7 @@ No message quotes a value of the data.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -87,9 +88,13 @@ class DataError(ThrongError, ValueError):
 
 
 class NotFound(ThrongError, FileNotFoundError):  # noqa: N818 - named for what it is
-    """There is no input at the location."""
+    """There is no input at the location. ``errno`` is ``ENOENT``; the message names the location."""
 
     exit_code = 66
+
+    def __init__(self, message: str, *, column: str | None = None) -> None:
+        super().__init__(message, column=column)
+        self.errno: int | None = errno.ENOENT
 
 
 class InternalError(ThrongError):

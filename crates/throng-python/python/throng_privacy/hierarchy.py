@@ -6,6 +6,7 @@ Each function returns the dict that a policy has for a hierarchy.
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +89,11 @@ def lines(rows: Iterable[Sequence[object]], *, delimiter: str = ";") -> Hierarch
 
 
 def from_csv(path: str | os.PathLike[str], *, delimiter: str = ";") -> Hierarchy:
-    """A hierarchy file: one line for each value, without a header."""
+    """A hierarchy file: one line for each value, without a header.
+
+    >>> from_csv("zip.csv")
+    {'file': 'zip.csv', 'delimiter': ';'}
+    """
     return {"file": os.fspath(path), "delimiter": delimiter}
 
 
@@ -126,8 +131,19 @@ def normalize(given: object) -> object:
     if isinstance(given, Mapping):
         if given and set(given) <= _FORMS | {"delimiter", "origin", "growth", "levels"} and set(given) & _FORMS:
             return dict(given)
+        _check_form(given)
         return tree(given)
     return from_frame(given)
+
+
+def _check_form(groups: Mapping[str, Any]) -> None:
+    """Raises an exception for a dict of groups that seems to be a misspelled builder, such as ``{"interval": [5, 10]}``."""
+    for name, below in groups.items():
+        values = [below] if isinstance(below, (int, float)) else below
+        is_numbers = isinstance(values, (list, tuple)) and all(isinstance(value, (int, float)) for value in values)
+        if is_numbers and values and (meant := difflib.get_close_matches(str(name), ("intervals", "width"), 1)):
+            msg = f"a hierarchy has no builder of this name; did you mean `{meant[0]}`? For a group of values, write them as texts"
+            raise UsageError(msg)
 
 
 def _branch(groups: object) -> object:
