@@ -128,7 +128,7 @@ mod tests {
             assert!(check(&before, 1_200, &renamed[1_200..]).is_ok(), "{kinds}");
             let others = rows(20_000, 2_000, kinds, &mut dice);
             assert!(check(&before, 0, &others).is_ok(), "other people, {kinds}");
-            assert!(check(&before, 0, &[]).is_ok(), "nobody comes");
+            assert!(check(&before, 0, &[]).is_ok(), "no newcomers");
             // Everyone has changed, and is still there.
             let changed: Vec<RowKey> = before.iter().map(|key| RowKey { content: key.content + 1, ..*key }).collect();
             assert!(check(&before, 0, &changed).is_ok(), "{kinds}");
