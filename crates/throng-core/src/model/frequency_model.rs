@@ -113,7 +113,7 @@ impl Model for FrequencyModel {
     }
 
     fn needs_release(&self) -> bool {
-        matches!(self.requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
+        self.requirement.compares_with_release()
     }
 
     fn for_release(&self, columns: &[SensitiveColumn], released: &Tally) -> Option<Arc<dyn Model>> {

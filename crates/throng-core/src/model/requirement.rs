@@ -104,6 +104,11 @@ impl FrequencyRequirement {
         }
     }
 
+    /// Whether classes are compared with the whole release.
+    pub fn compares_with_release(&self) -> bool {
+        matches!(self, Self::Closeness { .. } | Self::Likeness { .. })
+    }
+
     /// Returns whether the limit is a lower or an upper one.
     pub fn limit_kind(&self) -> LimitKind {
         limit_kind_of(self.name())

@@ -31,11 +31,6 @@ impl Reference {
     }
 }
 
-/// Whether a requirement compares classes with the whole release.
-pub(super) fn is_relative(requirement: &FrequencyRequirement) -> bool {
-    matches!(requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
-}
-
 /// Returns the measure of a class that a requirement limits.
 pub(super) fn measure(requirement: &FrequencyRequirement, counts: &SymbolCounts, release: &Reference) -> f64 {
     let mut descending: Vec<u64> = counts.iter().map(|(_, rows)| rows).collect();

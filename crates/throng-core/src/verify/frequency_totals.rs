@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::facts::SymbolCounts;
 use super::findings::{Amount, RequirementFindings};
-use super::frequency::{Reference, is_relative, measure, violates};
+use super::frequency::{Reference, measure, violates};
 use super::label_tree::LabelTree;
 use super::promise::SensitivePromise;
 use crate::model::{FrequencyRequirement, LimitKind};
@@ -54,7 +54,7 @@ impl FrequencyTotals {
     pub(super) fn add(&mut self, counts: &SymbolCounts, rows: Option<u64>, requirements: &[FrequencyRequirement]) {
         self.worst.resize(requirements.len(), Worst::NOTHING);
         for (worst, requirement) in self.worst.iter_mut().zip(requirements) {
-            if !is_relative(requirement) {
+            if !requirement.compares_with_release() {
                 let measure = match rows {
                     // Lists have a share of rows, and no other measure.
                     Some(rows) => counts.most_frequent() as f64 / rows.max(1) as f64,
@@ -63,7 +63,7 @@ impl FrequencyTotals {
                 worst.add(requirement, measure, counts.distinct() > 0);
             }
         }
-        if requirements.iter().any(is_relative) {
+        if requirements.iter().any(FrequencyRequirement::compares_with_release) {
             self.classes.push(counts.iter().collect());
         }
     }
@@ -91,7 +91,7 @@ impl FrequencyTotals {
         release.tree = LabelTree::of(&promise.reading, release.rows.keys().copied(), &self.codes);
         let finding = |(number, requirement): (usize, &FrequencyRequirement)| {
             let mut worst = self.worst.get(number).copied().unwrap_or(Worst::NOTHING);
-            for counts in self.classes.iter().filter(|_| is_relative(requirement)) {
+            for counts in self.classes.iter().filter(|_| requirement.compares_with_release()) {
                 let counts = SymbolCounts::of(counts);
                 worst.add(requirement, measure(requirement, &counts, &release), counts.distinct() > 0);
             }

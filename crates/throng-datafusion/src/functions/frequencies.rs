@@ -1,13 +1,5 @@
 //! Aggregates over the frequencies of a sensitive column in every class: the measures that the models of skewness limit.
-//!
-//! | function | measure of the worst class | model that limits it |
-//! |---|---|---|
-//! | `max_share(s, q1, ...)` | the largest share of one value | (alpha, k)-anonymity |
-//! | `entropy_l(s, q1, ...)` | the number of equally frequent values with the same entropy | entropy l-diversity |
-//! | `recursive_c(l, s, q1, ...)` | rows of the most frequent value over those from the `l`-th most frequent on | recursive (c, l)-diversity |
-//! | `t_closeness(s, q1, ...)` | distance from the distribution of all rows, with values equally far from each other | t-closeness |
-//! | `t_closeness_ordered(s, q1, ...)` | the same, with values as far from each other as their ranks | t-closeness |
-//! | `beta_likeness(s, q1, ...)` | the largest relative gain in the frequency of a value over all rows | basic beta-likeness |
+//! [`register_all`](crate::register_all) describes each of them.
 
 use std::sync::Arc;
 
@@ -20,7 +12,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatil
 use datafusion::physical_expr::expressions::Literal;
 
 use super::class_keys::{ClassKeys, check_arguments, check_modifiers, keys_of, list, list_field, lists};
-use super::frequency_measures::{ClassMeasure, RowsByValue, worst};
+use super::frequency_measures::{ClassMeasure, FUNCTIONS, RowsByValue, worst};
 
 /// An aggregate over the frequencies of a sensitive column.
 ///
@@ -30,45 +22,38 @@ use super::frequency_measures::{ClassMeasure, RowsByValue, worst};
 pub struct FrequencyFunction {
     signature: Signature,
     name: &'static str,
+    measure: ClassMeasure,
 }
-
-/// Names of the functions in SQL.
-const NAMES: [&str; 6] = ["max_share", "entropy_l", RECURSIVE, "t_closeness", "t_closeness_ordered", "beta_likeness"];
-
-/// The function whose first argument is a number.
-const RECURSIVE: &str = "recursive_c";
 
 impl FrequencyFunction {
     /// Returns all aggregates of this kind.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.into_iter().map(|name| Self { signature: Signature::variadic_any(Volatility::Immutable), name })
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        FUNCTIONS.into_iter().map(move |(name, measure)| Self { signature: signature.clone(), name, measure })
     }
 
     /// Returns the number of arguments before the sensitive column.
     fn parameters(&self) -> usize {
-        usize::from(self.name == RECURSIVE)
+        usize::from(matches!(self.measure, ClassMeasure::RatioToTail { .. }))
     }
 
     /// Returns the measure of a query.
-    fn measure(&self, args: &AccumulatorArgs<'_>) -> Result<ClassMeasure> {
-        Ok(match self.name {
-            "max_share" => ClassMeasure::LargestShare,
-            "entropy_l" => ClassMeasure::Entropy,
-            "t_closeness" => ClassMeasure::Distance { is_ordered: false },
-            "t_closeness_ordered" => ClassMeasure::Distance { is_ordered: true },
-            "beta_likeness" => ClassMeasure::Gain,
-            _ => {
-                let literal = args.exprs.first().and_then(|first| first.downcast_ref::<Literal>());
-                let number = literal.map(|literal| literal.value().cast_to(&DataType::UInt64));
-                let Some(Ok(ScalarValue::UInt64(Some(l)))) = number else {
-                    return plan_err!("the first argument of {RECURSIVE} must be a whole number, the l of the model");
-                };
-                if l == 0 {
-                    return plan_err!("the first argument of {RECURSIVE} is 0; the l of the model is at least 1");
-                }
-                ClassMeasure::RatioToTail { l: usize::try_from(l).unwrap_or(usize::MAX) }
+    fn measure_of(&self, args: &AccumulatorArgs<'_>) -> Result<ClassMeasure> {
+        let name = self.name;
+        if self.parameters() == 0 {
+            return Ok(self.measure);
+        }
+        let literal = args.exprs.first().and_then(|first| first.downcast_ref::<Literal>());
+        let number = literal.map(|literal| literal.value().cast_to(&DataType::UInt64));
+        match number {
+            Some(Ok(ScalarValue::UInt64(Some(0)))) => {
+                plan_err!("the first argument of {name} is 0; the l of the model is at least 1")
             }
-        })
+            Some(Ok(ScalarValue::UInt64(Some(l)))) => {
+                Ok(ClassMeasure::RatioToTail { l: usize::try_from(l).unwrap_or(usize::MAX) })
+            }
+            _ => plan_err!("the first argument of {name} must be a whole number, the l of the model"),
+        }
     }
 }
 
@@ -97,7 +82,7 @@ impl AggregateUDFImpl for FrequencyFunction {
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         check_modifiers(self.name, &args)?;
-        let measure = self.measure(&args)?;
+        let measure = self.measure_of(&args)?;
         let parameters = self.parameters();
         let fields = || args.expr_fields.iter().skip(parameters);
         let (values, classes) = (ClassKeys::new(fields().take(1))?, ClassKeys::new(fields().skip(1))?);

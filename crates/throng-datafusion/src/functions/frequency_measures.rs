@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// A measure of one class.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ClassMeasure {
     /// Largest share of one value.
     LargestShare,
@@ -22,6 +22,19 @@ pub(super) enum ClassMeasure {
     /// Largest relative gain in the frequency of a value over all rows.
     Gain,
 }
+
+/// A function in SQL, and the measure of its query.
+pub(super) type NamedMeasure = (&'static str, ClassMeasure);
+
+/// All functions. That with a tail takes its parameter as the first argument.
+pub(super) const FUNCTIONS: [NamedMeasure; 6] = [
+    ("max_share", ClassMeasure::LargestShare),
+    ("entropy_l", ClassMeasure::Entropy),
+    ("recursive_c", ClassMeasure::RatioToTail { l: 1 }),
+    ("t_closeness", ClassMeasure::Distance { is_ordered: false }),
+    ("t_closeness_ordered", ClassMeasure::Distance { is_ordered: true }),
+    ("beta_likeness", ClassMeasure::Gain),
+];
 
 /// Rows by value, ascending by value.
 pub(super) type RowsByValue = BTreeMap<Box<[u8]>, u64>;

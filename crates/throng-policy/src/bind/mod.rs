@@ -24,6 +24,7 @@ use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
 use crate::raw::{Borrow, RawRelease, RawRole, UnitNulls};
 use crate::settings::ClusterSetting;
+use crate::validate::field_of;
 
 pub use field_role::FieldRole;
 pub use sensitive::BoundSensitive;
@@ -314,14 +315,7 @@ fn supported_element(
 
 /// Reports requirements that are meaningless for rows with several values.
 fn check_lists(sensitive: &Sensitive, is_series: bool, path: &FieldPath, report: &mut Report<'_>) {
-    let of_frequency = |requirement: &FrequencyRequirement| match requirement {
-        FrequencyRequirement::MaxShare(_) => None,
-        FrequencyRequirement::EntropyDiversity { .. } => Some("entropy_l"),
-        FrequencyRequirement::RecursiveDiversity { .. } => Some("recursive"),
-        FrequencyRequirement::Closeness { .. } => Some("t"),
-        FrequencyRequirement::Likeness { .. } => Some("beta"),
-        FrequencyRequirement::ValueRange(_) => Some("range"),
-    };
+    let of_values = |requirement: &&FrequencyRequirement| !matches!(requirement, FrequencyRequirement::MaxShare(_));
     let fields = [
         ("categories", sensitive.categories.is_some()),
         ("hierarchy", sensitive.hierarchy.is_some()),
@@ -329,7 +323,7 @@ fn check_lists(sensitive: &Sensitive, is_series: bool, path: &FieldPath, report:
         ("weight", sensitive.weight.is_some()),
     ];
     let fields = fields.into_iter().filter_map(|(field, is_written)| is_written.then_some(field));
-    for field in fields.chain(sensitive.frequencies.iter().filter_map(of_frequency)) {
+    for field in fields.chain(sensitive.frequencies.iter().filter(of_values).map(field_of)) {
         report.field(
             &path.key(field),
             "has no meaning for a column of lists, whose rows have several values; `p` and `max_share` count their \

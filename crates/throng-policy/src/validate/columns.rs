@@ -8,6 +8,7 @@ use crate::problem::Report;
 use crate::raw;
 use crate::suggest::joined;
 
+use super::frequencies::fields;
 use super::quasi::quasi;
 use super::sensitive::sensitive;
 
@@ -60,7 +61,7 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
     const SENSITIVE: &[raw::RawRole] = &[raw::RawRole::Sensitive];
     const EITHER: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive];
     const RELEASED: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive, raw::RawRole::Identifier];
-    for (name, is_written, roles) in [
+    let of_roles = [
         ("release", column.release.is_some(), RELEASED),
         ("weight", column.weight.is_some(), EITHER),
         ("hierarchy", column.hierarchy.is_some(), EITHER),
@@ -73,14 +74,9 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
         ("missing", column.missing.is_some(), SENSITIVE),
         ("look_alikes", column.look_alikes.is_some(), SENSITIVE),
         ("bands", column.bands.is_some(), SENSITIVE),
-        ("range", column.range.is_some(), SENSITIVE),
-        ("max_share", column.max_share.is_some(), SENSITIVE),
-        ("entropy_l", column.entropy_l.is_some(), SENSITIVE),
-        ("recursive", column.recursive.is_some(), SENSITIVE),
-        ("t", column.t.is_some(), SENSITIVE),
-        ("distance", column.distance.is_some(), SENSITIVE),
-        ("beta", column.beta.is_some(), SENSITIVE),
-    ] {
+    ];
+    let of_frequencies = fields(column).map(|(name, is_written)| (name, is_written, SENSITIVE));
+    for (name, is_written, roles) in of_roles.into_iter().chain(of_frequencies) {
         if is_written && !roles.contains(&column.role) {
             let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.as_str())).collect();
             let noun = if names.len() == 1 { "role" } else { "roles" };

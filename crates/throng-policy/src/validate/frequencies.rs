@@ -6,6 +6,31 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw::{RawColumn, RawDistance, RawRecursive};
 
+/// Returns the fields about frequencies, and whether a column has them.
+pub fn fields(column: &RawColumn) -> [(&'static str, bool); 7] {
+    [
+        ("max_share", column.max_share.is_some()),
+        ("entropy_l", column.entropy_l.is_some()),
+        ("recursive", column.recursive.is_some()),
+        ("t", column.t.is_some()),
+        ("distance", column.distance.is_some()),
+        ("beta", column.beta.is_some()),
+        ("range", column.range.is_some()),
+    ]
+}
+
+/// Returns the field that states a requirement.
+pub fn field_of(requirement: &FrequencyRequirement) -> &'static str {
+    match requirement {
+        FrequencyRequirement::MaxShare(_) => "max_share",
+        FrequencyRequirement::EntropyDiversity { .. } => "entropy_l",
+        FrequencyRequirement::RecursiveDiversity { .. } => "recursive",
+        FrequencyRequirement::Closeness { .. } => "t",
+        FrequencyRequirement::Likeness { .. } => "beta",
+        FrequencyRequirement::ValueRange(_) => "range",
+    }
+}
+
 /// Validates the requirements of a sensitive column, in the order of the reference.
 pub fn frequencies(column: &RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Vec<FrequencyRequirement> {
     let mut check = |field: &str, is_valid: bool, message: &str| {

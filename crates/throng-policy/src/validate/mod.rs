@@ -32,6 +32,7 @@ use crate::raw;
 use crate::spanned_toml::SpannedToml;
 
 pub use delimiter::delimiter;
+pub use frequencies::field_of;
 
 /// External context of a policy.
 pub struct ValidationContext<'a> {

@@ -1,7 +1,6 @@
 //! Validates `[series]`, and the settings that a series needs.
 
 use throng_core::anonymize::PartitionChoice;
-use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
 use crate::location::{Environment, is_web};
@@ -15,6 +14,7 @@ use crate::series::{
 use crate::settings::Mode;
 use crate::time_span;
 
+use super::frequencies::field_of;
 use super::input_output::location;
 
 /// Validates `[series]` of a series of releases; `None` if the policy defines none.
@@ -148,13 +148,10 @@ pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) 
     }
     for (name, role) in &columns.by_name {
         let Role::Sensitive(sensitive) = role else { continue };
-        let compares = |requirement: &FrequencyRequirement| {
-            matches!(requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
-        };
-        if sensitive.frequencies.iter().any(compares) {
-            let text = "`t` and `beta` compare a class with all rows of the release, which change with every append; remove them, \
-                        or set another `mode` under [output]";
-            report.field(&FieldPath::of(&["columns", name]), text);
+        for requirement in sensitive.frequencies.iter().filter(|requirement| requirement.compares_with_release()) {
+            let text = "compares a class with all rows of the release, which change with every append; remove it, or set another \
+                        `mode` under [output]";
+            report.field(&FieldPath::of(&["columns", name]).key(field_of(requirement)), text);
         }
     }
 }
