@@ -170,6 +170,22 @@ fn no_value_is_much_more_frequent_than_in_the_whole_release() {
 }
 
 #[test]
+fn every_value_has_about_its_share_of_the_whole_release() {
+    let worst = |illness: &str| {
+        let classes = released(illness, "", "illness");
+        let all = classes.concat();
+        let all = shares(&all);
+        let change = |class: &HashMap<&str, f64>| {
+            all.iter().map(|(value, share)| (class.get(value).unwrap_or(&0.0) / share).ln().abs()).fold(0.0, f64::max)
+        };
+        classes.iter().map(|class| change(&shares(class))).fold(0.0, f64::max)
+    };
+    assert!(worst("") > 1.5, "the test has nothing to find");
+    let found = worst("delta_disclosure = 1.5");
+    assert!(found <= 1.5 + 1e-9, "{found}");
+}
+
+#[test]
 fn salaries_are_in_different_bands_and_span_a_range() {
     for class in released("", "bands = [40000]\nrange = 8000", "salary") {
         let numbers: Vec<i64> = class.iter().map(|salary| salary.parse().unwrap()).collect();

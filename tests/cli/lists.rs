@@ -234,6 +234,7 @@ fn requirements_without_a_meaning_for_lists_are_named() {
         ("entropy_l", "2"),
         ("recursive", "{ c = 3.0, l = 2 }"),
         ("beta", "1.0"),
+        ("delta_disclosure", "1.0"),
         ("bands", "[3]"),
         ("weight", "2"),
         ("categories", "[[\"a\"], [\"b\"]]"),

@@ -53,6 +53,7 @@ const CLOSE_BY_TREE: Ask = Ask {
     ..frequencies(&[FrequencyRequirement::Closeness { t: 0.25, distance: GroundDistance::Hierarchical }])
 };
 const ALIKE: Ask = frequencies(&[FrequencyRequirement::Likeness { beta: 2.0 }]);
+const DISCLOSED: Ask = frequencies(&[FrequencyRequirement::Disclosure { delta: 1.2 }]);
 const LISTS: Ask = Ask { look: RandomCoding::Lists, ..VALUES };
 const LIST_SHARES: Ask = Ask { look: RandomCoding::Lists, ..frequencies(&[FrequencyRequirement::MaxShare(0.8)]) };
 const SEVERAL: Ask = Ask {
@@ -60,7 +61,7 @@ const SEVERAL: Ask = Ask {
     ..VALUES
 };
 
-pub const MODELS: [ModelCase; 23] = [
+pub const MODELS: [ModelCase; 24] = [
     ModelCase { name: "k-anonymity", asks: &[], limited: false, covered: false },
     ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false, covered: false },
     ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false, covered: false },
@@ -78,6 +79,7 @@ pub const MODELS: [ModelCase; 23] = [
     ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false, covered: false },
     ModelCase { name: "t-closeness by hierarchy", asks: &[CLOSE_BY_TREE], limited: false, covered: false },
     ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false, covered: false },
+    ModelCase { name: "delta-disclosure", asks: &[DISCLOSED], limited: false, covered: false },
     ModelCase { name: "lists", asks: &[LISTS], limited: false, covered: false },
     ModelCase { name: "shares of lists", asks: &[LIST_SHARES, VALUES], limited: false, covered: false },
     ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false, covered: false },

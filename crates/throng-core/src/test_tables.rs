@@ -193,6 +193,7 @@ pub(crate) fn frequency_requirement(range: std::ops::Range<f64>) -> impl Strateg
         (0.02_f64..0.4).prop_map(closeness(GroundDistance::Ordered)),
         (0.02_f64..0.5).prop_map(closeness(GroundDistance::Hierarchical)),
         (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
+        (0.1_f64..3.0).prop_map(|delta| FrequencyRequirement::Disclosure { delta }),
         range.prop_map(FrequencyRequirement::ValueRange),
     ]
 }

@@ -27,6 +27,7 @@ use crate::functions::{
 /// | `recursive_c(l, s, q1, ...)` | the largest ratio of the most frequent value to those from the `l`-th on |
 /// | `t_closeness(s, q1, ...)`, `t_closeness_ordered(s, q1, ...)` | the largest distance of a class from all rows |
 /// | `beta_likeness(s, q1, ...)` | the largest relative gain in the frequency of a value over all rows |
+/// | `delta_disclosure(s, q1, ...)` | the largest logarithm of the factor between the shares of a value in a class and in all rows |
 ///
 /// A policy is the path of a file or the policy itself. Functions read files with the permissions of the host; a host
 /// that runs untrusted queries should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.

@@ -231,6 +231,7 @@ fn what_has_no_meaning_for_lists_is_refused_by_name() {
         ("weight", "2"),
         ("t", "0.2"),
         ("beta", "1"),
+        ("delta_disclosure", "1"),
         ("entropy_l", "2"),
         ("recursive", "{ c = 3.0, l = 2 }"),
     ] {

@@ -87,7 +87,8 @@ fn the_schema_lists_the_fields_of_every_table() {
             "recursive",
             "t",
             "distance",
-            "beta"
+            "beta",
+            "delta_disclosure"
         ]
     );
     assert_eq!(names(&definitions["NamedCategory"]), ["name", "values", "prefixes", "bands"]);

@@ -66,7 +66,7 @@ pub(crate) const QUASI: [Field; 4] = [
 ];
 
 /// Settings of sensitive columns.
-pub(crate) const SENSITIVE: [Field; 12] = [
+pub(crate) const SENSITIVE: [Field; 13] = [
     field("p", FieldKind::Whole(1), "p of this column", "in place of the p above"),
     field("max_share", FieldKind::Share, "Largest share of one value", "(alpha, k): no value has more of a class"),
     field("t", FieldKind::Share, "t-closeness", "how far a class may be from the whole release"),
@@ -79,6 +79,7 @@ pub(crate) const SENSITIVE: [Field; 12] = [
     field("entropy_l", FieldKind::Number, "Entropy l-diversity", "as diverse as this many equally frequent values"),
     field("recursive", FieldKind::Recursive, "Recursive (c, l)-diversity", "c and l with a comma: 3, 2"),
     field("beta", FieldKind::Number, "Beta-likeness", "no value is more than 1 + beta times as frequent as in all"),
+    field("delta_disclosure", FieldKind::Number, "Delta-disclosure", "how far any share may be from that in all, as a logarithm"),
     field("bands", FieldKind::Numbers, "Bands", "numbers at which bands begin; values of one band count as one"),
     field("range", FieldKind::Number, "Range in a class", "the largest and smallest value differ by at least this"),
     field("missing", FieldKind::Words, "Stand for no value", "texts with commas, such as ?, unknown"),

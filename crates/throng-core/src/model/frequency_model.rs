@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::closeness::Closeness;
+use super::disclosure::Disclosure;
 use super::entropy::EntropyDiversity;
 use super::frequencies::Frequencies;
 use super::likeness::Likeness;
@@ -67,6 +68,7 @@ pub fn frequency_model(requirement: FrequencyRequirement, column: usize) -> Arc<
         FrequencyRequirement::RecursiveDiversity { c, l } => Arc::new(RecursiveDiversity { c, l }),
         FrequencyRequirement::Closeness { t, distance } => Arc::new(Closeness::new(t, distance)),
         FrequencyRequirement::Likeness { beta } => Arc::new(Likeness { beta, reference: None }),
+        FrequencyRequirement::Disclosure { delta } => Arc::new(Disclosure { factor: delta.exp(), reference: None }),
         FrequencyRequirement::ValueRange(least) => return Arc::new(LeastRange { least, column, numbers: None }),
     };
     Arc::new(FrequencyModel { requirement, column, measure })

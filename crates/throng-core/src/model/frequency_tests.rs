@@ -95,6 +95,10 @@ fn holds(requirement: FrequencyRequirement, codes: &[u32], release: &[u32]) -> b
         FrequencyRequirement::Likeness { beta } => {
             own.iter().zip(&all).all(|(own, all)| *own <= (1.0 + beta) * all + 1e-12)
         }
+        FrequencyRequirement::Disclosure { delta } => {
+            let changes = own.iter().zip(&all).filter(|(_, all)| **all > 0.0).map(|(own, all)| (own / all).ln().abs());
+            own.iter().sum::<f64>() == 0.0 || changes.fold(0.0, f64::max) <= delta + 1e-12
+        }
         FrequencyRequirement::ValueRange(least) => {
             let numbers = codes.iter().filter(|code| **code != NULL).map(|code| f64::from(code * code));
             let (lo, hi) = numbers.fold((f64::MAX, f64::MIN), |(lo, hi), number| (lo.min(number), hi.max(number)));
@@ -193,6 +197,7 @@ fn requirements_without_words_of_their_own_are_named() {
         FrequencyRequirement::RecursiveDiversity { c: 2.0, l: 2 },
         FrequencyRequirement::Closeness { t: 0.2, distance: GroundDistance::Equal },
         FrequencyRequirement::Likeness { beta: 1.0 },
+        FrequencyRequirement::Disclosure { delta: 1.0 },
         FrequencyRequirement::ValueRange(10.0),
     ] {
         assert!(!describe_requirement(requirement.name(), "s", 1).contains(requirement.name()), "{requirement:?}");

@@ -12,6 +12,7 @@
 //! repaired by merging, as long as all of their rows together satisfy the models.
 
 mod closeness;
+mod disclosure;
 mod entropy;
 mod frequencies;
 mod frequency_model;

@@ -33,6 +33,12 @@ pub enum FrequencyRequirement {
         /// The parameter beta.
         beta: f64,
     },
+    /// The share of every value differs from that in the whole release by a factor of less than `e^delta`, upwards and downwards
+    /// [Brickell 2008].
+    Disclosure {
+        /// The parameter delta.
+        delta: f64,
+    },
     /// The largest and the smallest number or date of a class differ by at least this much.
     ValueRange(f64),
 }
@@ -88,6 +94,7 @@ impl FrequencyRequirement {
             Self::RecursiveDiversity { .. } => RECURSIVE_DIVERSITY,
             Self::Closeness { .. } => CLOSENESS,
             Self::Likeness { .. } => LIKENESS,
+            Self::Disclosure { .. } => DISCLOSURE,
             Self::ValueRange(_) => VALUE_RANGE,
         }
     }
@@ -100,13 +107,14 @@ impl FrequencyRequirement {
             Self::RecursiveDiversity { c, .. } => *c,
             Self::Closeness { t, .. } => *t,
             Self::Likeness { beta } => *beta,
+            Self::Disclosure { delta } => *delta,
             Self::ValueRange(range) => *range,
         }
     }
 
     /// Whether classes are compared with the whole release.
     pub fn compares_with_release(&self) -> bool {
-        matches!(self, Self::Closeness { .. } | Self::Likeness { .. })
+        matches!(self, Self::Closeness { .. } | Self::Likeness { .. } | Self::Disclosure { .. })
     }
 
     /// Returns whether the limit is a lower or an upper one.
@@ -136,6 +144,7 @@ const ENTROPY_DIVERSITY: &str = "entropy l-diversity";
 const RECURSIVE_DIVERSITY: &str = "recursive (c, l)-diversity";
 const CLOSENESS: &str = "t-closeness";
 const LIKENESS: &str = "beta-likeness";
+const DISCLOSURE: &str = "delta-disclosure privacy";
 const VALUE_RANGE: &str = "value range";
 
 /// What reports say about a model.
@@ -167,7 +176,7 @@ impl ModelDescription {
 }
 
 /// All models that a release may promise.
-static MODELS: [ModelDescription; 14] = [
+static MODELS: [ModelDescription; 15] = [
     ModelDescription::new(K_ANONYMITY, LimitKind::AtLeast, "at least {required} rows")
         .captioned("rows in the smallest class"),
     ModelDescription::new(P_SENSITIVITY, LimitKind::AtLeast, "at least {required} different values of {column}")
@@ -231,6 +240,12 @@ static MODELS: [ModelDescription; 14] = [
         "no value of {column} more frequent than in the whole release by more than {required} times",
     )
     .of_frequencies(),
+    ModelDescription::new(
+        DISCLOSURE,
+        LimitKind::AtMost,
+        "shares of all values of {column} within a factor of exp({required}) of those in the whole release",
+    )
+    .of_frequencies(),
     ModelDescription::new(VALUE_RANGE, LimitKind::AtLeast, "values of {column} that differ by at least {required}"),
     ModelDescription::new(
         CONSTRAINED,
@@ -285,6 +300,7 @@ mod tests {
             FrequencyRequirement::RecursiveDiversity { c: 2.0, l: 2 },
             FrequencyRequirement::Closeness { t: 0.2, distance: GroundDistance::Equal },
             FrequencyRequirement::Likeness { beta: 1.0 },
+            FrequencyRequirement::Disclosure { delta: 1.0 },
             FrequencyRequirement::ValueRange(10.0),
         ];
         for requirement in requirements {

@@ -67,6 +67,14 @@ pub(super) fn measure(requirement: &FrequencyRequirement, counts: &SymbolCounts,
             };
             counts.iter().map(gain).fold(0.0, f64::max)
         }
+        FrequencyRequirement::Disclosure { .. } => {
+            let own: BTreeMap<u64, u64> = counts.iter().collect();
+            let change = |(symbol, all): (&u64, &u64)| match own.get(symbol) {
+                Some(count) => (*count as f64 / rows as f64 / (*all as f64 / release.total())).ln().abs(),
+                None => BEYOND_ALL,
+            };
+            if rows == 0 { 0.0 } else { release.rows.iter().map(change).fold(0.0, f64::max) }
+        }
         FrequencyRequirement::ValueRange(_) => {
             let numbers = || counts.iter().map(|(symbol, _)| number_of_symbol(symbol));
             let (low, high) = (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max));

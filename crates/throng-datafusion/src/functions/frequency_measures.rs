@@ -21,19 +21,22 @@ pub(super) enum ClassMeasure {
     },
     /// Largest relative gain in the frequency of a value over all rows.
     Gain,
+    /// Largest logarithm of the factor between the share of a value and that in all rows, whichever is larger.
+    Change,
 }
 
 /// A function in SQL, and the measure of its query.
 pub(super) type NamedMeasure = (&'static str, ClassMeasure);
 
 /// All functions. That with a tail takes its parameter as the first argument.
-pub(super) const FUNCTIONS: [NamedMeasure; 6] = [
+pub(super) const FUNCTIONS: [NamedMeasure; 7] = [
     ("max_share", ClassMeasure::LargestShare),
     ("entropy_l", ClassMeasure::Entropy),
     ("recursive_c", ClassMeasure::RatioToTail { l: 1 }),
     ("t_closeness", ClassMeasure::Distance { is_ordered: false }),
     ("t_closeness_ordered", ClassMeasure::Distance { is_ordered: true }),
     ("beta_likeness", ClassMeasure::Gain),
+    ("delta_disclosure", ClassMeasure::Change),
 ];
 
 /// Rows by value, ascending by value.
@@ -42,7 +45,7 @@ pub(super) type RowsByValue = BTreeMap<Box<[u8]>, u64>;
 /// Returns the measure of the worst class; `None` if there is no class.
 pub(super) fn worst<'a>(measure: ClassMeasure, classes: impl Iterator<Item = &'a RowsByValue> + Clone) -> Option<f64> {
     let mut all: BTreeMap<&[u8], u64> = BTreeMap::new();
-    if matches!(measure, ClassMeasure::Distance { .. } | ClassMeasure::Gain) {
+    if matches!(measure, ClassMeasure::Distance { .. } | ClassMeasure::Gain | ClassMeasure::Change) {
         let counts = classes.clone().flatten();
         counts.for_each(|(value, rows)| *all.entry(value.as_ref()).or_default() += rows);
     }
@@ -78,6 +81,14 @@ fn of_class(measure: ClassMeasure, class: &RowsByValue, all: &BTreeMap<&[u8], u6
                 share(count) / expected - 1.0
             };
             class.iter().map(|(value, count)| gain(value, *count)).fold(0.0, f64::max)
+        }
+        ClassMeasure::Change => {
+            let total: u64 = all.values().sum();
+            // The logarithm of zero is infinite: the class lacks the value.
+            let factor = |(value, count): (&&[u8], &u64)| {
+                share(class.get(*value).copied().unwrap_or(0)) / (*count as f64 / total as f64)
+            };
+            all.iter().map(|of| factor(of).ln().abs()).fold(0.0, f64::max)
         }
     }
 }

@@ -14,7 +14,7 @@
 //! - `max_share` is a bound of every share;
 //! - with `t` and equal distances no share exceeds that in all released rows by more than t, so the mean success is at most
 //!   `prior + t` if no rows are suppressed;
-//! - with `beta` it is at most `(1 + beta) * prior`;
+//! - with `beta` it is at most `(1 + beta) * prior`, and with `delta_disclosure` at most `exp(delta_disclosure) * prior`;
 //! - with p alone a class of n rows has at least p - 1 rows of other values, and a share is at most `1 - (p - 1) / n`.
 
 use crate::table::ReleasedTable;

@@ -308,6 +308,12 @@ impl SensitiveBuilder {
         self.with("beta", SpannedValue::Float(beta))
     }
 
+    /// Limits the change of the share of every value from the release to a class, as the logarithm of a factor:
+    /// delta-disclosure privacy.
+    pub fn with_delta_disclosure(self, delta: f64) -> Self {
+        self.with("delta_disclosure", SpannedValue::Float(delta))
+    }
+
     /// Sets ascending numbers at which bands begin; numbers or dates of one band count as one value.
     pub fn with_bands(self, borders: impl IntoIterator<Item = f64>) -> Self {
         self.with("bands", numbers(borders))

@@ -122,6 +122,10 @@ pub struct RawColumn {
     /// beta-likeness).
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub beta: Option<f64>,
+    /// For sensitive columns: the share of every value in a class differs from that in the whole release by a factor of less
+    /// than `exp(delta_disclosure)`, upwards and downwards (delta-disclosure privacy). Every class has all values then.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub delta_disclosure: Option<f64>,
 }
 
 /// Parameters of recursive (c, l)-diversity.

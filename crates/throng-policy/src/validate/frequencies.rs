@@ -7,7 +7,7 @@ use crate::problem::Report;
 use crate::raw::{RawColumn, RawDistance, RawRecursive};
 
 /// Returns the fields about frequencies, and whether a column has them.
-pub fn fields(column: &RawColumn) -> [(&'static str, bool); 7] {
+pub fn fields(column: &RawColumn) -> [(&'static str, bool); 8] {
     [
         ("max_share", column.max_share.is_some()),
         ("entropy_l", column.entropy_l.is_some()),
@@ -15,6 +15,7 @@ pub fn fields(column: &RawColumn) -> [(&'static str, bool); 7] {
         ("t", column.t.is_some()),
         ("distance", column.distance.is_some()),
         ("beta", column.beta.is_some()),
+        ("delta_disclosure", column.delta_disclosure.is_some()),
         ("range", column.range.is_some()),
     ]
 }
@@ -27,6 +28,7 @@ pub fn field_of(requirement: &FrequencyRequirement) -> &'static str {
         FrequencyRequirement::RecursiveDiversity { .. } => "recursive",
         FrequencyRequirement::Closeness { .. } => "t",
         FrequencyRequirement::Likeness { .. } => "beta",
+        FrequencyRequirement::Disclosure { .. } => "delta_disclosure",
         FrequencyRequirement::ValueRange(_) => "range",
     }
 }
@@ -63,6 +65,10 @@ pub fn frequencies(column: &RawColumn, path: &FieldPath, report: &mut Report<'_>
     if let Some(beta) = column.beta {
         check("beta", beta.is_finite() && beta > 0.0, "must be above 0: it is a relative gain in frequency");
         found.push(FrequencyRequirement::Likeness { beta });
+    }
+    if let Some(delta) = column.delta_disclosure {
+        check("delta_disclosure", delta.is_finite() && delta > 0.0, "must be above 0: it is the logarithm of a factor");
+        found.push(FrequencyRequirement::Disclosure { delta });
     }
     if let Some(range) = column.range {
         check("range", range.is_finite() && range > 0.0, "must be above 0: it is a difference between two values");
