@@ -333,7 +333,14 @@ fn models_beyond_p_are_recomputed() {
     let columns = COLUMNS
         .replace("[columns.diagnosis]\nrole = \"sensitive\"", "[columns.diagnosis]\nrole = \"sensitive\"\nMODEL")
         + "[columns.salary]\nrole = \"sensitive\"\nbands = [0, 20000, 40000]\n[columns.drugs]\nrole = \"sensitive\"\nmax_share = 0.9\n";
-    for model in ["max_share = 0.5", "t = 0.5", "entropy_l = 2", "recursive = { c = 3.0, l = 2 }", "beta = 3.0", "delta_disclosure = 2.5"] {
+    for model in [
+        "max_share = 0.5",
+        "t = 0.5",
+        "entropy_l = 2",
+        "recursive = { c = 3.0, l = 2 }",
+        "beta = 3.0",
+        "delta_disclosure = 2.5",
+    ] {
         let published = Published::new(&patients(600), &columns.replace("MODEL", model));
         // Two values in every class, as p requires, and nearly everyone has the first.
         published.refuses_rows(model, &[4], |rows| {

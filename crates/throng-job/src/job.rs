@@ -2,7 +2,9 @@
 
 mod append;
 mod appendable;
+mod facts;
 mod linked_run;
+mod publication;
 mod unpublished;
 
 use std::sync::Arc;
@@ -14,19 +16,18 @@ use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
-use throng_core::columns::{BLOCK_COLUMN, DEFAULT_WEIGHT};
+use throng_core::columns::BLOCK_COLUMN;
 use throng_core::exposure::InsensitiveExposure;
-use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, ColumnRole, Mode, OutputFormat, Policy, PopulationSource, delta_table};
-use throng_report::document::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ReleasedColumnFacts,
-    ResourceFacts, RunFacts, Sidecar,
-};
+use throng_datafusion::{AnonymizedTable, Anonymizer};
+use throng_policy::{Mode, OutputFormat, Policy, PopulationSource, delta_table};
+use throng_report::document::{RunFacts, Sidecar};
 use tracing::Instrument;
 
 pub use append::{AppendOutcome, append, append_on};
+pub(crate) use facts::{VerifiedRelease, output_facts, run_facts};
 use linked_run::anonymize_linked;
 pub(crate) use linked_run::warning as pseudonym_warning;
+pub(crate) use publication::{CommittedWith, StagedRelease, begin_run, publish, unless_stopped};
 pub(crate) use unpublished::make_unseen;
 pub use unpublished::{UnpublishedRelease, make_release};
 
@@ -35,14 +36,12 @@ use crate::delta::check_releasable;
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
 use crate::guards::{DeliveryGuards, check_types};
-use crate::input::{self, InputDescription, JobInput, NewFiles};
+use crate::input::{self, JobInput, NewFiles};
 use crate::lab::ReleaseGate;
-use crate::manifest::{FileEntry, input_digest, policy_digest};
-use crate::privacy_facts::complete;
+use crate::manifest::{FileEntry, input_digest};
 use crate::progress::{NoProgress, Progress, Stage};
-use crate::publish::{AppendTarget, InputIdentity, Staged};
-use crate::readback::{ReadBack, StagedFiles, read_back};
-use crate::resources::peak_memory_bytes;
+use crate::publish::Staged;
+use crate::readback::{StagedFiles, read_back};
 use crate::series::run_series;
 use crate::session::session;
 use crate::stage_timer::StageTimer;
@@ -147,10 +146,7 @@ async fn run_with(
         let nothing_new = || JobError::new(Kind::NoInput, format!("{} has all files of the input", appended.location));
         return appended.release.ok_or_else(nothing_new);
     }
-    let run_id = uuid::Uuid::new_v4().simple().to_string();
-    if let Some(recorder) = &options.recorder {
-        recorder.started(&run_id);
-    }
+    let run_id = begin_run(options);
     let span = tracing::info_span!("run", %run_id);
     async {
         if let Some(preset) = policy.privacy.preset {
@@ -159,18 +155,9 @@ async fn run_with(
         let output = output_of(policy, options.table.is_some())?;
         let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
-        let ready = tokio::select! {
-            biased;
-            () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            ready = anonymize_tables(policy, options, cluster, &staged, &run) => ready,
-        };
-        match ready {
-            Ok(ready) => publish(ready, staged, &run, output.to_string(), None).await,
-            Err(error) => {
-                staged.abandon().await;
-                Err(error)
-            }
-        }
+        let ready = unless_stopped(options, anonymize_tables(policy, options, cluster, &staged, &run)).await;
+        let (staged, ready) = staged.or_abandon(ready).await?;
+        publish(ready, staged, &run, output.to_string(), CommittedWith::Nothing).await
     }
     .instrument(span)
     .await
@@ -214,17 +201,6 @@ pub(crate) fn check_no_overlap(input: &StorePath, output: &StorePath) -> Result<
         return Err(JobError::new(Kind::BadPolicy, text));
     }
     Ok(())
-}
-
-/// A release that is ready to be published.
-struct StagedRelease {
-    sidecar: Sidecar,
-    read_back: ReadBack,
-    input_digest: Option<String>,
-    /// Names and types of the released columns.
-    columns: String,
-    clock: Arc<StageTimer>,
-    warnings: Vec<String>,
 }
 
 async fn anonymize(
@@ -287,22 +263,27 @@ async fn anonymize(
     let written = StagedFiles { files, place: &place, facts: &facts, units };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     let examined = gate.examine_files(&place, &staged_files).await?;
-    let release = ReleaseFacts {
-        people: examined.people,
-        ..release_facts(policy, &anonymizer, &input.describe(), output, facts)
+    let verified = VerifiedRelease {
+        policy,
+        anonymizer: &anonymizer,
+        guards: &guards,
+        input: &input.describe(),
+        output,
+        facts,
+        findings: &findings,
+        exposure: read_back.exposure(),
+        examined,
+        threads: options.threads,
+        cluster: of_cluster,
     };
-    let resources =
-        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
-    let mut sidecar = Sidecar { attacks: examined.attacks, ..Sidecar::new(run, release, &findings, resources) };
-    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
+    let mut sidecar = verified.sidecar(run);
     sidecar.privacy.repeating_identifiers = repeating.len() as u64;
     let exposed = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let warnings = [warnings_of(&repeating), exposed].concat();
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     let input_digest = digest_of_input(policy, input.as_ref())?;
-    let columns = columns_of(anonymizer.schema());
-    Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+    Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
 }
 
 /// Returns the identifiers that repeat in the first rows of the input, unless reading a table of the host again may cost a query.
@@ -336,13 +317,6 @@ fn digest_of_input(policy: &Policy, input: &dyn JobInput) -> Result<Option<Strin
         (Some(PopulationSource::Table(_)), _) | (_, None) => Ok(None),
         (_, Some(fingerprint)) => Ok(Some(input_digest(policy, fingerprint)?)),
     }
-}
-
-/// Returns the names and types of columns as text.
-fn columns_of(schema: &SchemaRef) -> String {
-    let column =
-        |field: &Arc<datafusion::arrow::datatypes::Field>| format!("{:?} {}\n", field.name(), field.data_type());
-    schema.fields().iter().map(column).collect()
 }
 
 /// Creates a staged release in this process.
@@ -400,83 +374,6 @@ async fn write_rows(
     Ok((files, Some(units)))
 }
 
-/// Returns the sizes of the files of a release.
-fn output_facts(files: &[FileEntry], facts: &Facts, staged: &Staged) -> OutputFacts {
-    let (version, earlier_versions) = staged.table_version().unzip();
-    OutputFacts {
-        rows: files.iter().map(|file| file.rows).sum(),
-        files: files.len() as u64,
-        bytes: files.iter().map(|file| file.bytes).sum(),
-        suppressed_rows: facts.suppressed,
-        version,
-        earlier_versions,
-    }
-}
-
-/// Returns what the sidecar says about a release.
-pub(crate) fn release_facts(
-    policy: &Policy,
-    anonymizer: &Anonymizer,
-    input: &InputDescription,
-    output: OutputFacts,
-    facts: Facts,
-) -> ReleaseFacts {
-    ReleaseFacts {
-        input: InputFacts { rows: facts.rows_read, files: input.files, bytes: input.bytes, version: input.version },
-        output,
-        columns: column_counts(anonymizer.binding()),
-        counts: privacy_unit(policy),
-        algorithm: AlgorithmFacts {
-            partition: policy.algorithm.partition.as_str().into(),
-            cluster: facts.method.cluster.as_str().into(),
-            reason: facts.reason.into(),
-            seed: policy.algorithm.seed,
-            budget: policy.algorithm.budget.to_string(),
-            leaves: facts.leaves,
-            search_cycles: facts.cycles,
-            workload: policy.workload.clone(),
-        },
-        utility: facts.utility,
-        cells: facts.cells,
-        borrowed: facts.borrowed,
-        people: None,
-    }
-}
-
-/// Returns the identity of a run.
-pub(crate) fn run_facts(policy: &Policy, run_id: String) -> Result<RunFacts, JobError> {
-    Ok(RunFacts {
-        run_id,
-        policy_digest: policy_digest(policy)?,
-        has_report: policy.output.report,
-        sampling_fraction: policy.privacy.sampling_fraction,
-    })
-}
-
-/// Returns what k and p count under a policy.
-fn privacy_unit(policy: &Policy) -> PrivacyUnit {
-    if policy.privacy.unit.is_empty() { PrivacyUnit::Rows } else { PrivacyUnit::Units }
-}
-
-fn column_counts(binding: &Binding) -> ColumnCounts {
-    ColumnCounts {
-        dropped: binding.dropped.len() as u64,
-        quasi: binding.quasi.iter().filter(|quasi| !quasi.spec.is_hidden()).count() as u64,
-        sensitive: binding.sensitive.len() as u64,
-        unchanged: binding.insensitive.len() as u64,
-        released: binding.released_roles().into_iter().map(released_column).collect(),
-    }
-}
-
-fn released_column(of: ColumnRole<'_>) -> ReleasedColumnFacts {
-    ReleasedColumnFacts {
-        column: of.column.to_owned(),
-        role: of.role.into(),
-        release: of.release.map(Into::into),
-        weight: of.weight.filter(|weight| *weight != DEFAULT_WEIGHT),
-    }
-}
-
 /// A policy bound to its input, before any row is read.
 pub(crate) struct BoundJob {
     pub(crate) input: Arc<dyn JobInput>,
@@ -529,35 +426,4 @@ pub(crate) async fn failure(
         throng_datafusion::AnonymizeError::Read(error) => input.locate(session, &columns_read(table), &error).await,
         error => error.into(),
     }
-}
-
-async fn publish(
-    ready: StagedRelease,
-    staged: Staged,
-    run: &RunFacts,
-    location: String,
-    onto: Option<AppendTarget>,
-) -> Result<PublishedRelease, JobError> {
-    let StagedRelease { mut sidecar, read_back, input_digest, clock, warnings, columns: _ } = ready;
-    let span = clock.begin(Stage::Publish, None);
-    let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
-    // The sidecar is itself published, so its times end at the moment it is written.
-    let mut finish = || {
-        sidecar.set_times(&clock.times());
-        sidecar.resources.peak_memory_bytes = peak_memory_bytes();
-        sidecar.clone()
-    };
-    let files = async {
-        let verified = staged.verified(read_back);
-        let verified = match onto {
-            Some(onto) => verified.appending(onto),
-            None => verified,
-        };
-        let committed = verified.commit(run, input, &mut finish).await?;
-        Ok::<_, JobError>(committed.clean().await)
-    }
-    .instrument(span)
-    .await?;
-    tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location, sidecar, files, warnings })
 }

@@ -58,6 +58,11 @@ impl ReadBack {
         (self.files, self.schema)
     }
 
+    /// Returns the names and types of the columns as text.
+    pub(crate) fn columns(&self) -> String {
+        self.schema.fields().iter().map(|field| format!("{:?} {}\n", field.name(), field.data_type())).collect()
+    }
+
     /// Returns the exposure by insensitive columns, if there are some and it was measured.
     pub(crate) fn exposure(&self) -> Option<&InsensitiveExposure> {
         self.exposure.as_ref()

@@ -79,7 +79,12 @@ pub(crate) const SENSITIVE: [Field; 13] = [
     field("entropy_l", FieldKind::Number, "Entropy l-diversity", "as diverse as this many equally frequent values"),
     field("recursive", FieldKind::Recursive, "Recursive (c, l)-diversity", "c and l with a comma: 3, 2"),
     field("beta", FieldKind::Number, "Beta-likeness", "no value is more than 1 + beta times as frequent as in all"),
-    field("delta_disclosure", FieldKind::Number, "Delta-disclosure", "how far any share may be from that in all, as a logarithm"),
+    field(
+        "delta_disclosure",
+        FieldKind::Number,
+        "Delta-disclosure",
+        "how far any share may be from that in all, as a logarithm",
+    ),
     field("bands", FieldKind::Numbers, "Bands", "numbers at which bands begin; values of one band count as one"),
     field("range", FieldKind::Number, "Range in a class", "the largest and smallest value differ by at least this"),
     field("missing", FieldKind::Words, "Stand for no value", "texts with commas, such as ?, unknown"),

@@ -19,7 +19,10 @@ use throng_report::document::{AppendFacts, AppendTotals, RunFacts};
 use tracing::Instrument;
 
 use super::appendable::appendable;
-use super::{JobOptions, PublishedRelease, StagedRelease, anonymize, output_of, publish, run_facts};
+use super::{
+    CommittedWith, JobOptions, PublishedRelease, StagedRelease, anonymize, begin_run, output_of, publish, run_facts,
+    unless_stopped,
+};
 use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::input::{AppendCandidates, NewFiles, find_new};
@@ -75,7 +78,6 @@ async fn append_with(
         let text = "an append recognizes new rows by their files, and a table of the host has none";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
-    let run_id = uuid::Uuid::new_v4().simple().to_string();
     let output = output_of(policy, false)?;
     let append = Append { policy, options, cluster, output: &output, key: policy.release_key()? };
     if policy.privacy.guards.max_rows_change.is_some() {
@@ -94,9 +96,7 @@ async fn append_with(
         complete_existing(&output, &existing).await;
         return Ok(append.nothing_new(Some(existing), found.len(), found.young));
     }
-    if let Some(recorder) = &options.recorder {
-        recorder.started(&run_id);
-    }
+    let run_id = begin_run(options);
     let span = tracing::info_span!("append", %run_id);
     append.run(found, run_id).instrument(span).await
 }
@@ -125,18 +125,8 @@ impl Append<'_> {
         let young = found.young;
         let staged = Staged::begin_for(output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
-        let prepared = tokio::select! {
-            biased;
-            () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was appended")),
-            prepared = self.prepare(found, &staged, &run) => prepared,
-        };
-        let (existing, known, prepared) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                staged.abandon().await;
-                return Err(error);
-            }
-        };
+        let prepared = unless_stopped(options, self.prepare(found, &staged, &run)).await;
+        let (staged, (existing, known, prepared)) = staged.or_abandon(prepared).await?;
         let Some((ready, onto, new_files)) = prepared else {
             staged.abandon().await;
             if let Some(existing) = &existing {
@@ -144,7 +134,7 @@ impl Append<'_> {
             }
             return Ok(self.nothing_new(existing, known, young));
         };
-        let release = publish(ready, staged, &run, output.to_string(), Some(onto)).await?;
+        let release = publish(ready, staged, &run, output.to_string(), CommittedWith::EarlierFiles(onto)).await?;
         tracing::info!(new_files, known_files = known, "rows of new files appended");
         let manifest = existing_release(output).await.ok().flatten();
         let location = output.to_string();
@@ -178,7 +168,8 @@ impl Append<'_> {
         let mut ready = anonymize(self.policy, self.options, self.cluster, staged, run, Some(new)).await?;
         // Appended files are listed one by one instead.
         ready.input_digest = None;
-        let columns = hexadecimal(&self.key.derive("appended columns", ready.columns.as_bytes()).to_bytes());
+        let columns =
+            hexadecimal(&self.key.derive("appended columns", ready.read_back.columns().as_bytes()).to_bytes());
         if inputs.appends > 0 && inputs.columns != columns {
             let text = format!(
                 "the new files would be released with other columns or types than those of {}; write them with the types of the \

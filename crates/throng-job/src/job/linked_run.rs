@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
 use throng_core::exposure::InsensitiveExposure;
-use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
+use throng_datafusion::{AnonymizedTable, Facts};
 use throng_policy::{OutputFormat, Policy, Pseudonyms};
-use throng_report::document::{PseudonymFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar, TableFacts};
+use throng_report::document::{PseudonymFacts, RunFacts, Sidecar, TableFacts};
 use tracing::Instrument;
 
-use super::{JobOptions, StagedRelease, columns_of, columns_read, output_facts, release_facts, run_local};
+use super::{JobOptions, StagedRelease, VerifiedRelease, columns_read, output_facts, run_local};
 use crate::delta::check_releasable;
 use crate::distributed::StagedFacts;
 use crate::error::{JobError, Kind};
@@ -18,11 +18,9 @@ use crate::input::{self, JobInput};
 use crate::lab::ReleaseGate;
 use crate::linked::{LinkedFindings, LinkedRows, LinkedTable, PseudonymKey, StagedTable, check_profiles, link};
 use crate::manifest::{FileEntry, input_digest};
-use crate::privacy_facts::complete;
 use crate::progress::Stage;
 use crate::publish::Staged;
 use crate::readback::{ReadBack, StagedFiles, read_back};
-use crate::resources::peak_memory_bytes;
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 use crate::store_path::StorePath;
@@ -45,7 +43,6 @@ struct StagedTableRelease {
     files: Vec<FileEntry>,
     sidecar: Sidecar,
     read_back: ReadBack,
-    columns: String,
     warnings: Vec<String>,
 }
 
@@ -118,20 +115,19 @@ fn joined(
     let (mut first, mut warnings, mut in_folders) = (None, Vec::new(), Vec::new());
     for (name, table) in made {
         warnings.extend(table.warnings);
-        let sidecar = first.get_or_insert((table.sidecar, table.columns));
         match name {
             Some(name) => in_folders.push((name, table.read_back)),
             None => {
-                let (sidecar, columns) = (sidecar.0.clone(), sidecar.1.clone());
-                let read_back = table.read_back;
-                return Ok(StagedRelease { sidecar, read_back, input_digest: None, columns, clock, warnings });
+                let (sidecar, read_back) = (table.sidecar, table.read_back);
+                return Ok(StagedRelease { sidecar, read_back, input_digest: None, clock, warnings });
             }
         }
+        first.get_or_insert(table.sidecar);
     }
-    let Some((sidecar, columns)) = first else { return Err(JobError::internal("no table was made")) };
+    let Some(sidecar) = first else { return Err(JobError::internal("no table was made")) };
     let sidecar = Sidecar { tables: described, ..sidecar };
     let read_back = ReadBack::of_tables(in_folders, found);
-    Ok(StagedRelease { sidecar, read_back, input_digest: None, columns, clock, warnings })
+    Ok(StagedRelease { sidecar, read_back, input_digest: None, clock, warnings })
 }
 
 async fn open(policy: &Policy, session: &SessionContext, options: &JobOptions) -> Result<Arc<dyn JobInput>, JobError> {
@@ -203,16 +199,22 @@ impl LinkedJob<'_> {
         let written = StagedFiles { files: files.clone(), place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &anonymizer, options, None).instrument(span).await?;
         let examined = gate.examine_files(&place, &files).await?;
-        let release = release_facts(policy, &anonymizer, &input.describe(), output, self.with_grouping(facts));
-        let release = ReleaseFacts { people: examined.people, ..release };
-        let resources =
-            ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: None };
-        let mut sidecar =
-            Sidecar { attacks: examined.attacks, ..Sidecar::new(self.run, release, &findings, resources) };
-        complete(&mut sidecar.privacy, anonymizer.binding(), guards, read_back.exposure());
+        let verified = VerifiedRelease {
+            policy,
+            anonymizer: &anonymizer,
+            guards,
+            input: &input.describe(),
+            output,
+            facts: self.with_grouping(facts),
+            findings: &findings,
+            exposure: read_back.exposure(),
+            examined,
+            threads: options.threads,
+            cluster: None,
+        };
+        let sidecar = verified.sidecar(self.run);
         let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
-        let columns = columns_of(Anonymizer::schema(&anonymizer));
-        Ok(StagedTableRelease { place, files, sidecar, read_back, columns, warnings })
+        Ok(StagedTableRelease { place, files, sidecar, read_back, warnings })
     }
 
     /// Returns the facts of a release, with the method that formed the groups.

@@ -11,12 +11,12 @@ use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Release, Verification, VerifiedTable};
 use throng_policy::{Mode, Output, OutputFormat, Policy};
-use throng_report::document::{OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar};
+use throng_report::document::{OutputFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
 use super::{
-    BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, digest_of_input, failure, output_facts, output_of,
-    publish, release_facts, run_facts, sampled_identifiers, write_rows,
+    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, VerifiedRelease, bind, digest_of_input,
+    failure, output_facts, output_of, publish, run_facts, sampled_identifiers, unless_stopped, write_rows,
 };
 use crate::column_warnings::{RepeatingIdentifier, warnings_of};
 use crate::delta::check_releasable;
@@ -24,11 +24,9 @@ use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::input::InputDescription;
 use crate::lab::{ExaminedRelease, ReleaseGate};
-use crate::privacy_facts::complete;
 use crate::progress::{Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{StagedFiles, read_back};
-use crate::resources::peak_memory_bytes;
 use crate::session::session;
 use crate::stage_timer::{StageTimer, StageTimes};
 use crate::write::{ROW_GROUP_ROWS, with_field_roles};
@@ -77,16 +75,7 @@ pub async fn make_release(policy: &Policy, options: &JobOptions) -> Result<Unpub
 pub(crate) async fn make_unseen(policy: &Policy, options: &JobOptions) -> Result<UnpublishedRelease, JobError> {
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     let span = tracing::info_span!("run", %run_id);
-    let made = make(policy, options, run_id).instrument(span);
-    tokio::select! {
-        biased;
-        () = options.stop.asked() => Err(stopped()),
-        made = made => made,
-    }
-}
-
-fn stopped() -> JobError {
-    JobError::new(Kind::Stopped, "stopped; nothing was published")
+    unless_stopped(options, make(policy, options, run_id).instrument(span)).await
 }
 
 async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<UnpublishedRelease, JobError> {
@@ -118,12 +107,21 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     let input_digest = digest_of_input(policy, input.as_ref())?;
     let run = run_facts(policy, run_id)?;
     let input = input.describe();
-    let facts = release_facts(policy, &anonymizer, &input, output, facts);
-    let facts = ReleaseFacts { people: examined.people.clone(), ..facts };
-    let sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
-    let mut sidecar = Sidecar { attacks: examined.attacks.clone(), ..sidecar };
+    let verified = VerifiedRelease {
+        policy,
+        anonymizer: &anonymizer,
+        guards: &guards,
+        input: &input,
+        output,
+        facts,
+        findings: &findings,
+        exposure: exposure.as_ref(),
+        examined: examined.clone(),
+        threads: options.threads,
+        cluster: None,
+    };
+    let mut sidecar = verified.sidecar(&run);
     sidecar.set_times(&clock.times());
-    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, exposure.as_ref());
     sidecar.privacy.repeating_identifiers = repeating.len() as u64;
     let (policy, threads) = (policy.clone(), options.threads);
     Ok(UnpublishedRelease {
@@ -141,10 +139,6 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
         threads,
         is_of_host: options.table.is_some(),
     })
-}
-
-fn resources(threads: usize) -> ResourceFacts {
-    ResourceFacts { threads, peak_memory_bytes: peak_memory_bytes(), cluster: None }
 }
 
 /// Recomputes the promise of the policy from the released rows, and compares counts and checksum.
@@ -233,18 +227,9 @@ impl UnpublishedRelease {
         async {
             let staged = Staged::begin_for(&place, &policy, &run_id).await?;
             let run = run_facts(&policy, run_id)?;
-            let ready = tokio::select! {
-                biased;
-                () = options.stop.asked() => Err(stopped()),
-                ready = self.stage(&policy, options, &staged, &run) => ready,
-            };
-            match ready {
-                Ok(ready) => publish(ready, staged, &run, place.to_string(), None).await,
-                Err(error) => {
-                    staged.abandon().await;
-                    Err(error)
-                }
-            }
+            let ready = unless_stopped(options, self.stage(&policy, options, &staged, &run)).await;
+            let (staged, ready) = staged.or_abandon(ready).await?;
+            publish(ready, staged, &run, place.to_string(), CommittedWith::Nothing).await
         }
         .instrument(span)
         .await
@@ -275,15 +260,23 @@ impl UnpublishedRelease {
         let output = output_facts(&files, &facts, staged);
         let written = StagedFiles { files, place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
-        let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);
-        let facts = ReleaseFacts { people: self.examined.people.clone(), ..facts };
-        let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
-        let mut sidecar = Sidecar { attacks: self.examined.attacks.clone(), ..sidecar };
-        complete(&mut sidecar.privacy, self.anonymizer.binding(), &guards, read_back.exposure());
+        let verified = VerifiedRelease {
+            policy,
+            anonymizer: &self.anonymizer,
+            guards: &guards,
+            input: &self.input,
+            output,
+            facts,
+            findings: &findings,
+            exposure: read_back.exposure(),
+            examined: self.examined.clone(),
+            threads: options.threads,
+            cluster: None,
+        };
+        let mut sidecar = verified.sidecar(run);
         sidecar.privacy.repeating_identifiers = self.repeating.len() as u64;
         let (input_digest, warnings) = (self.input_digest.clone(), self.warnings());
-        let columns = super::columns_of(&self.schema());
-        Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+        Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
     }
 }
 

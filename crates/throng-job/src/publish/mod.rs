@@ -254,6 +254,17 @@ impl Staged {
         Verified { site: self.site, files, schema, onto: None }
     }
 
+    /// Returns the staging with what was made in it. Removes the staging if there is an error instead.
+    pub(crate) async fn or_abandon<T>(self, made: Result<T, JobError>) -> Result<(Self, T), JobError> {
+        match made {
+            Ok(made) => Ok((self, made)),
+            Err(error) => {
+                self.abandon().await;
+                Err(error)
+            }
+        }
+    }
+
     /// Removes the staging.
     pub(crate) async fn abandon(self) {
         match self.site {

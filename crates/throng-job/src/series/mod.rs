@@ -32,6 +32,7 @@ mod verify_ledger;
 use crate::error::JobError;
 
 pub use against::{SeriesComparison, verify_against};
+pub(crate) use place::StagedLedger;
 pub(crate) use run::{existing_release, run_series};
 pub use verify_ledger::{SeriesFindings, verify_ledger};
 

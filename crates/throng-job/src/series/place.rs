@@ -217,6 +217,29 @@ impl LedgerPlace {
     }
 }
 
+/// A ledger that is committed with its release, both or neither.
+pub(crate) struct StagedLedger<'a> {
+    pub(super) place: &'a LedgerPlace,
+    pub(super) ledger: WrittenLedger,
+    /// Location of the release.
+    pub(super) output: &'a StorePath,
+    /// Run of the release that this one replaces.
+    pub(super) replaced: Option<String>,
+}
+
+impl StagedLedger<'_> {
+    /// Stores the ledger under the name of its run. It counts from the moment at which the release of that run is the current one.
+    pub(crate) async fn write(&self) -> Result<(), JobError> {
+        self.place.write(&self.ledger).await
+    }
+
+    /// Completes a committed release, and removes older ledgers. Never fails the job.
+    pub(crate) async fn committed(&self, run_id: &str) {
+        self.place.committed(run_id, self.output, self.replaced.as_deref()).await;
+        tracing::info!(bytes = self.ledger.size, rows = self.ledger.rows, "ledger written");
+    }
+}
+
 /// What a folder of ledgers says about the last release.
 struct LedgerOwner {
     run: String,

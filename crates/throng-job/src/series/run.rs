@@ -11,22 +11,21 @@ use throng_core::series::NightCounts;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, Release};
 use throng_policy::{Guards, Policy, SeriesSettings, delta_table};
 use throng_report::Sidecar;
-use throng_report::document::{ClusterFacts, OutputFacts, ResourceFacts, RunFacts, SeriesFacts};
+use throng_report::document::{ClusterFacts, RunFacts, SeriesFacts};
 use tracing::Instrument;
 
 use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{
-    BoundJob, JobOptions, PublishedRelease, bind, check_distributable, check_no_overlap, release_facts, run_facts,
+    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, VerifiedRelease, begin_run, bind,
+    check_distributable, check_no_overlap, output_facts, publish, run_facts, unless_stopped,
 };
 use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
-use crate::privacy_facts::complete;
 use crate::progress::Stage;
-use crate::publish::{ExistingRelease, InputIdentity, Staged};
-use crate::readback::{ReadBack, StagedFiles, read_back};
-use crate::resources::peak_memory_bytes;
+use crate::publish::{ExistingRelease, Staged};
+use crate::readback::{StagedFiles, read_back};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 use crate::store_path::{Location, StorePath};
@@ -38,18 +37,8 @@ use super::check::check_staged;
 use super::disk_table::disk_table;
 use super::ledger::{Ledger, LedgerHeader, WrittenLedger};
 use super::night::{DecidedNight, Night, for_columns};
-use super::place::{LedgerPlace, ledger_key};
+use super::place::{LedgerPlace, StagedLedger, ledger_key};
 use super::rows::{read_rows, unit_types};
-
-/// A release of a series that is ready to be published, with its ledger.
-struct StagedNight {
-    sidecar: Sidecar,
-    read_back: ReadBack,
-    input_digest: Option<String>,
-    ledger: WrittenLedger,
-    clock: Arc<StageTimer>,
-    warnings: Vec<String>,
-}
 
 /// Publishes the next release of a series. With `is_rebase` it is the first of a new series, regardless of earlier
 /// releases. A compute cluster reads the input and verifies the release; the ledger and its key stay in this process.
@@ -73,10 +62,7 @@ pub(super) async fn run_with_key(
     let Some(settings) = &policy.series else {
         return Err(JobError::internal("a policy without [series] makes no series"));
     };
-    let run_id = uuid::Uuid::new_v4().simple().to_string();
-    if let Some(recorder) = &options.recorder {
-        recorder.started(&run_id);
-    }
+    let run_id = begin_run(options);
     let span = tracing::info_span!("run", %run_id);
     async {
         let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
@@ -90,59 +76,74 @@ pub(super) async fn run_with_key(
         let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let night = async {
-            // The entry of a table is its commit, and its manifest may be older.
-            let (existing, earlier) = match staged.table_before() {
-                Some((existing, earlier)) => (existing, Some(earlier)),
-                None => match existing_release(&output).await? {
-                    Some(release) => (ExistingRelease::OfRun(release.run_id), None),
-                    None => (ExistingRelease::Nothing, None),
-                },
-            };
-            let known_run = match &existing {
-                ExistingRelease::OfRun(run_id) => Some(run_id.as_str()),
-                ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
-            };
-            place.check_owner(&output, known_run, &policy.store).await?;
-            let ledger = match &existing {
-                _ if is_rebase => None,
-                ExistingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
-                ExistingRelease::OfOthers => return Err(of_others(&output)),
-                ExistingRelease::Nothing => {
-                    place.check_unused(&output).await?;
-                    None
-                }
-            };
-            if let (Some(ledger), Some(earlier)) = (&ledger, earlier) {
-                check_remembered(&output, earlier, ledger.header.remembered as u64)?;
-            }
-            let delivered = match (&ledger, known_run) {
-                (Some(ledger), _) => Some(ledger.header.delivered),
-                // A new series may begin because its ledger can't be read.
-                (None, Some(run_id)) if policy.privacy.guards.max_rows_change.is_some() => {
-                    let ledger = place.read(run_id, &series_digest(policy, settings)?).await.ok();
-                    ledger.map(|ledger| ledger.header.delivered)
-                }
-                (None, _) => None,
-            };
-            let guards = DeliveryGuards::of_series(policy, delivered);
-            let night = stage(policy, settings, options, cluster, &place, ledger, guards, &staged, &run).await?;
-            Ok((known_run.map(str::to_owned), night))
+            let before = SeriesBefore::read(policy, settings, &place, &output, &staged, is_rebase).await?;
+            let replaced = before.run_id.clone();
+            Ok((replaced, stage(policy, settings, options, cluster, &place, before, &staged, &run).await?))
         };
-        let night = tokio::select! {
-            biased;
-            () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            night = night => night,
-        };
-        match night {
-            Ok((replaced, night)) => publish(night, staged, &place, replaced, &run, &output).await,
-            Err(error) => {
-                staged.abandon().await;
-                Err(error)
-            }
-        }
+        let night = unless_stopped(options, night).await;
+        let (staged, (replaced, (ready, ledger))) = staged.or_abandon(night).await?;
+        let ledger = StagedLedger { place: &place, ledger, output: &output, replaced };
+        publish(ready, staged, &run, output.to_string(), CommittedWith::Ledger(ledger)).await
     }
     .instrument(span)
     .await
+}
+
+/// What a series knows before a release.
+struct SeriesBefore {
+    /// Run of the release that this one replaces.
+    run_id: Option<String>,
+    /// The ledger of that release; `None` if a series begins.
+    ledger: Option<Ledger>,
+    guards: DeliveryGuards,
+}
+
+impl SeriesBefore {
+    /// Reads the ledger of the release that is the current one when the staging begins.
+    async fn read(
+        policy: &Policy,
+        settings: &SeriesSettings,
+        place: &LedgerPlace,
+        output: &StorePath,
+        staged: &Staged,
+        is_rebase: bool,
+    ) -> Result<Self, JobError> {
+        // The entry of a table is its commit, and its manifest may be older.
+        let (existing, earlier) = match staged.table_before() {
+            Some((existing, earlier)) => (existing, Some(earlier)),
+            None => match existing_release(output).await? {
+                Some(release) => (ExistingRelease::OfRun(release.run_id), None),
+                None => (ExistingRelease::Nothing, None),
+            },
+        };
+        let run_id = match &existing {
+            ExistingRelease::OfRun(run_id) => Some(run_id.clone()),
+            ExistingRelease::Nothing | ExistingRelease::OfOthers => None,
+        };
+        place.check_owner(output, run_id.as_deref(), &policy.store).await?;
+        let digest = series_digest(policy, settings)?;
+        let ledger = match &existing {
+            _ if is_rebase => None,
+            ExistingRelease::OfRun(run_id) => Some(place.read(run_id, &digest).await?),
+            ExistingRelease::OfOthers => return Err(of_others(output)),
+            ExistingRelease::Nothing => {
+                place.check_unused(output).await?;
+                None
+            }
+        };
+        if let (Some(ledger), Some(earlier)) = (&ledger, earlier) {
+            check_remembered(output, earlier, ledger.header.remembered as u64)?;
+        }
+        let delivered = match (&ledger, &run_id) {
+            (Some(ledger), _) => Some(ledger.header.delivered),
+            // A new series may begin because its ledger can't be read.
+            (None, Some(run_id)) if policy.privacy.guards.max_rows_change.is_some() => {
+                place.read(run_id, &digest).await.ok().map(|ledger| ledger.header.delivered)
+            }
+            (None, _) => None,
+        };
+        Ok(Self { run_id, ledger, guards: DeliveryGuards::of_series(policy, delivered) })
+    }
 }
 
 /// Returns an error if time travel reaches releases that the series does not remember.
@@ -208,11 +209,11 @@ async fn stage(
     options: &JobOptions,
     cluster: Option<&Cluster>,
     place: &LedgerPlace,
-    ledger: Option<Ledger>,
-    guards: DeliveryGuards,
+    before: SeriesBefore,
     staged: &Staged,
     run: &RunFacts,
-) -> Result<StagedNight, JobError> {
+) -> Result<(StagedRelease, WrittenLedger), JobError> {
+    let SeriesBefore { ledger, guards, .. } = before;
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
     let BoundJob { input, table } = bind(policy, &session, options).await?;
@@ -307,31 +308,34 @@ async fn stage(
     let files = write(batches, schema, &staging, rows_per_file, options).instrument(span).await?;
 
     let span = clock.begin(Stage::Verify, Some(counts.shown));
-    let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
     let staged_files = files.clone();
     let written = StagedFiles { files, place: &staging, facts: &facts, units: None };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     check_staged(&staging, &staged_files, &anonymizer, place.key, &checksum, options).await?;
     let examined = gate.examine_files(&staging, &staged_files).await?;
 
-    let described = input.describe();
-    let (version, earlier_versions) = staged.table_version().unzip();
-    let waiting = counts.held + counts.outdated + counts.suppressed;
-    let output =
-        OutputFacts { rows: counts.shown, files: count, bytes, suppressed_rows: waiting, version, earlier_versions };
-    // The release has rows that are no longer in the input.
-    let facts = Facts { rows_read: delivered, ..facts };
-    let release = release_facts(policy, &anonymizer, &described, output, facts);
-    let resources =
-        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
+    // The release has rows that are no longer in the input, and lacks rows of it that wait.
+    let suppressed = counts.held + counts.outdated + counts.suppressed;
+    let facts = Facts { rows_read: delivered, suppressed, ..facts };
+    let verified = VerifiedRelease {
+        policy,
+        anonymizer: &anonymizer,
+        guards: &guards,
+        input: &input.describe(),
+        output: output_facts(&staged_files, &facts, staged),
+        facts,
+        findings: &findings,
+        exposure: read_back.exposure(),
+        examined,
+        threads: options.threads,
+        cluster: of_cluster,
+    };
     let (k, nights) = (anonymizer.binding().k, (releases, earlier));
     let series = series_facts(&counts, in_several_classes, nights, settings, k);
-    let sidecar = Sidecar { series: Some(series), ..Sidecar::new(run, release, &findings, resources) };
-    let mut sidecar = Sidecar { attacks: examined.attacks, ..sidecar };
-    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
+    let sidecar = Sidecar { series: Some(series), ..verified.sidecar(run) };
     let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    Ok(StagedNight { sidecar, read_back, input_digest, ledger, clock, warnings })
+    Ok((StagedRelease { sidecar, read_back, input_digest, clock, warnings }, ledger))
 }
 
 /// Returns the bytes that a cluster has sent. There is no release plan on a store, because the driver decides about rows.
@@ -401,36 +405,4 @@ async fn recoded(
         true => Ok(release),
         false => Err(JobError::internal("a release has other rows than the series shows")),
     }
-}
-
-async fn publish(
-    night: StagedNight,
-    staged: Staged,
-    place: &LedgerPlace,
-    replaced: Option<String>,
-    run: &RunFacts,
-    output: &StorePath,
-) -> Result<PublishedRelease, JobError> {
-    let StagedNight { mut sidecar, read_back, input_digest, ledger, clock, warnings } = night;
-    let span = clock.begin(Stage::Publish, None);
-    let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
-    let mut finish = || {
-        sidecar.set_times(&clock.times());
-        sidecar.resources.peak_memory_bytes = peak_memory_bytes();
-        sidecar.clone()
-    };
-    let files = async {
-        if let Err(error) = place.write(&ledger).await {
-            staged.abandon().await;
-            return Err(error);
-        }
-        let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
-        place.committed(&run.run_id, output, replaced.as_deref()).await;
-        tracing::info!(bytes = ledger.size, rows = ledger.rows, "ledger written");
-        Ok::<_, JobError>(committed.clean().await)
-    }
-    .instrument(span)
-    .await?;
-    tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location: output.to_string(), sidecar, files, warnings })
 }
