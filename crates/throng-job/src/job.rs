@@ -24,7 +24,7 @@ use throng_report::document::{RunFacts, Sidecar};
 use tracing::Instrument;
 
 pub use append::{AppendOutcome, append, append_on};
-pub(crate) use facts::{VerifiedRelease, output_facts, run_facts};
+pub(crate) use facts::{DescribedRelease, output_facts, run_facts};
 use linked_run::anonymize_linked;
 pub(crate) use linked_run::warning as pseudonym_warning;
 pub(crate) use publication::{CommittedWith, StagedRelease, begin_run, publish, unless_stopped};
@@ -263,7 +263,7 @@ async fn anonymize(
     let written = StagedFiles { files, place: &place, facts: &facts, units };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     let examined = gate.examine_files(&place, &staged_files).await?;
-    let verified = VerifiedRelease {
+    let verified = DescribedRelease {
         policy,
         anonymizer: &anonymizer,
         guards: &guards,

@@ -19,8 +19,8 @@ use crate::privacy_facts::complete;
 use crate::publish::Staged;
 use crate::resources::peak_memory_bytes;
 
-/// A verified release, as its sidecar describes it.
-pub(crate) struct VerifiedRelease<'a> {
+/// A verified release, and what its sidecar says about it.
+pub(crate) struct DescribedRelease<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) anonymizer: &'a Anonymizer,
     pub(crate) guards: &'a DeliveryGuards,
@@ -34,7 +34,7 @@ pub(crate) struct VerifiedRelease<'a> {
     pub(crate) cluster: Option<ClusterFacts>,
 }
 
-impl VerifiedRelease<'_> {
+impl DescribedRelease<'_> {
     /// Returns the sidecar of the release. Its times are set when it is published.
     pub(crate) fn sidecar(self, run: &RunFacts) -> Sidecar {
         let ExaminedRelease { people, attacks } = self.examined;

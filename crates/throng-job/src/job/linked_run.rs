@@ -9,7 +9,7 @@ use throng_policy::{OutputFormat, Policy, Pseudonyms};
 use throng_report::document::{PseudonymFacts, RunFacts, Sidecar, TableFacts};
 use tracing::Instrument;
 
-use super::{JobOptions, StagedRelease, VerifiedRelease, columns_read, output_facts, run_local};
+use super::{JobOptions, StagedRelease, DescribedRelease, columns_read, output_facts, run_local};
 use crate::delta::check_releasable;
 use crate::distributed::StagedFacts;
 use crate::error::{JobError, Kind};
@@ -199,7 +199,7 @@ impl LinkedJob<'_> {
         let written = StagedFiles { files: files.clone(), place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &anonymizer, options, None).instrument(span).await?;
         let examined = gate.examine_files(&place, &files).await?;
-        let verified = VerifiedRelease {
+        let verified = DescribedRelease {
             policy,
             anonymizer: &anonymizer,
             guards,

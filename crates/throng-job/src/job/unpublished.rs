@@ -15,7 +15,7 @@ use throng_report::document::{OutputFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
 use super::{
-    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, VerifiedRelease, bind, digest_of_input,
+    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, DescribedRelease, bind, digest_of_input,
     failure, output_facts, output_of, publish, run_facts, sampled_identifiers, unless_stopped, write_rows,
 };
 use crate::column_warnings::{RepeatingIdentifier, warnings_of};
@@ -107,7 +107,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     let input_digest = digest_of_input(policy, input.as_ref())?;
     let run = run_facts(policy, run_id)?;
     let input = input.describe();
-    let verified = VerifiedRelease {
+    let verified = DescribedRelease {
         policy,
         anonymizer: &anonymizer,
         guards: &guards,
@@ -260,7 +260,7 @@ impl UnpublishedRelease {
         let output = output_facts(&files, &facts, staged);
         let written = StagedFiles { files, place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
-        let verified = VerifiedRelease {
+        let verified = DescribedRelease {
             policy,
             anonymizer: &self.anonymizer,
             guards: &guards,

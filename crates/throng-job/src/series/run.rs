@@ -18,7 +18,7 @@ use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{
-    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, VerifiedRelease, begin_run, bind,
+    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, DescribedRelease, begin_run, bind,
     check_distributable, check_no_overlap, output_facts, publish, run_facts, unless_stopped,
 };
 use crate::lab::ReleaseGate;
@@ -317,7 +317,7 @@ async fn stage(
     // The release has rows that are no longer in the input, and lacks rows of it that wait.
     let suppressed = counts.held + counts.outdated + counts.suppressed;
     let facts = Facts { rows_read: delivered, suppressed, ..facts };
-    let verified = VerifiedRelease {
+    let verified = DescribedRelease {
         policy,
         anonymizer: &anonymizer,
         guards: &guards,
