@@ -25,6 +25,11 @@ const REPAIR_RATE: f64 = 0.5;
 /// Maximum factor by which the pressure on a cell changes its price, before the rate is applied.
 const MAX_IMBALANCE: f64 = 4.0;
 
+/// Number of parts in which the nearest boxes are found if time is limited, and the least number of cells of a part. What is finished
+/// when the time is over counts; boxes that reach into several parts are visited more often.
+const NEAREST_PARTS: usize = 32;
+const MIN_PART: usize = if cfg!(test) { 4 } else { 1 << 12 };
+
 /// Effect of a sweep on the prices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SweepKind {
@@ -98,16 +103,27 @@ impl<'a> BlockAscent<'a> {
         .is_some()
     }
 
+    /// Sets the prices to the nearest boxes. If time ends before, the bound has those that were found: each bounds the loss of its own
+    /// rows, whatever the others lose.
     fn nearest(&mut self, stop: &StopSignal<'_>) -> Option<()> {
         let price = |is_rich: &bool| if *is_rich { 0.0 } else { 1.0 };
         let equal: Vec<f64> = self.block.is_rich.iter().map(price).collect();
         let most = self.balls.iter().map(|ball| ball.most);
-        let (scales, _) = BoxVisit::new(self.models, &self.block, &self.axes, &equal, most, None, stop).run()?;
-        self.prices = equal.iter().zip(&scales).map(|(price, scale)| if *price > 0.0 { *scale } else { 0.0 }).collect();
+        let part = match stop.is_timed() {
+            true => self.block.len().div_ceil(NEAREST_PARTS).max(MIN_PART),
+            false => self.block.len().max(1),
+        };
+        let visit = BoxVisit::new(self.models, &self.block, &self.axes, &equal, most, None, stop);
+        let scales = visit.run_in_parts(part);
+        let prices: Vec<f64> =
+            equal.iter().zip(&scales).map(|(price, scale)| if *price > 0.0 { *scale } else { 0.0 }).collect();
         // Both a ball and the nearest box bound the loss of a single row.
-        let nearest: Vec<f64> =
-            self.prices.iter().zip(&self.balls).map(|(price, ball)| price.max(ball.least)).collect();
+        let nearest: Vec<f64> = prices.iter().zip(&self.balls).map(|(price, ball)| price.max(ball.least)).collect();
         self.best = self.best.max(self.sum(&nearest));
+        if !stop.check() {
+            return None;
+        }
+        self.prices = prices;
         Some(())
     }
 

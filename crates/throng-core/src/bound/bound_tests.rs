@@ -109,6 +109,39 @@ fn a_stopped_bound_is_still_a_bound() {
 }
 
 #[test]
+fn nearest_boxes_that_were_found_in_time_count() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    // Pairs a step apart, far from each other: every row loses 1/391 in one of two columns. With sets, balls prove nothing.
+    let ages: Vec<i64> = (0..40).flat_map(|pair| [10 * pair, 10 * pair + 1]).collect();
+    let set = quasi("sex", ColumnRecoding::Set, HierarchySpec::Flat);
+    let rows = survey(&[(interval("age"), ints(&ages)), (set, texts(&["Female"; 80]))], &[]);
+    let privacy = Privacy::p_sensitive_k_anonymity(2, 1, 0);
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let after = |polls: u32, work: u64| {
+        let polled = AtomicU32::new(0);
+        let may_continue = || polled.fetch_add(1, Ordering::Relaxed) < polls;
+        let effort = BoundEffort { epochs: 1, work, may_continue: &may_continue };
+        let found = one_thread.install(|| lower_bound(&rows.table, &privacy, effort));
+        (found, polled.load(Ordering::Relaxed))
+    };
+    let (whole, polls) = after(u32::MAX, u64::MAX);
+    near(whole.value, 0.5 / 391.0);
+    assert_eq!(after(u32::MAX, BoundEffort::WORK).0, whole);
+    let found: Vec<LowerBound> = (0..polls).map(|polls| after(polls, u64::MAX).0).collect();
+    assert!(found.is_sorted_by(|a, b| a.value <= b.value), "{found:?}");
+    for share in 1..4 {
+        let (low, high) = (f64::from(share - 1) / 4.0 * whole.value, f64::from(share) / 4.0 * whole.value);
+        let is_between = |found: &LowerBound| found.sweeps == 0 && low < found.value && found.value < high * 1.01;
+        assert!(found.iter().any(is_between), "{share}: {found:?}");
+    }
+    // What a budget of work visits before it ends would depend on threads.
+    for work in 0..400 {
+        let found = after(u32::MAX, work).0;
+        assert!(found.sweeps > 0 || found.value == 0.0, "{work}: {found:?}");
+    }
+}
+
+#[test]
 fn squared_errors_of_the_census() {
     // The expected figures come from a naive program.
     let Some(columns) = census_or_skip() else { return };

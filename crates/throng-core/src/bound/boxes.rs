@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::BoundEffort;
 use super::axes::{Axis, LineAxis, TreeAxis};
 use super::block::{BlockCells, CountedModels, ModelCounter};
 use super::top_rows::TopRows;
@@ -56,10 +57,12 @@ const MAX_WEIGHT: f64 = 64.0;
 
 /// Ends a visit early.
 pub(super) struct StopSignal<'a> {
-    pub(super) may_continue: &'a (dyn Fn() -> bool + Sync),
+    may_continue: &'a (dyn Fn() -> bool + Sync),
     /// Number of boxes and cells that may still be visited.
-    pub(super) budget: AtomicU64,
-    pub(super) is_stopped: AtomicBool,
+    budget: AtomicU64,
+    is_stopped: AtomicBool,
+    /// Whether only time ends a visit. What was visited before a budget of work ends depends on threads.
+    is_timed: bool,
 }
 
 /// Buffers that visits of boxes reuse.
@@ -70,7 +73,16 @@ pub(super) struct VisitBuffers<'a> {
     pub(super) best: Vec<f64>,
 }
 
-impl StopSignal<'_> {
+impl<'a> StopSignal<'a> {
+    pub(super) fn new(effort: BoundEffort<'a>) -> Self {
+        Self {
+            may_continue: effort.may_continue,
+            budget: AtomicU64::new(effort.work),
+            is_stopped: AtomicBool::new(false),
+            is_timed: effort.work == u64::MAX,
+        }
+    }
+
     /// Counts visited boxes; returns whether to continue.
     pub(super) fn count(&self, boxes: u64) -> bool {
         let before = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(boxes));
@@ -78,6 +90,11 @@ impl StopSignal<'_> {
             self.is_stopped.store(true, Ordering::Relaxed);
         }
         !self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether only time ends a visit.
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_timed
     }
 
     /// Returns whether to continue.
@@ -110,11 +127,7 @@ impl<'a> BoxVisit<'a> {
 
     /// Visits all boxes and returns the scale of each cell and the pressure on it; `None` if it was stopped.
     pub(super) fn run(self) -> Option<(Vec<f64>, Vec<f64>)> {
-        let mut all: Vec<u32> = (0..self.block.len() as u32).collect();
-        if let Some(Axis::Line(line)) = self.axes.last() {
-            all.sort_by_key(|cell| line.ranks[*cell as usize]);
-        }
-        let mut buffers = self.buffers();
+        let (all, mut buffers) = (self.all_cells(), self.buffers());
         if buffers.counter.is_satisfied_by(&all) {
             self.column(0, &all, 0.0, &mut buffers);
         }
@@ -122,6 +135,39 @@ impl<'a> BoxVisit<'a> {
         let scales = self.scales.iter().map(|scale| f64::from_bits(scale.load(Ordering::Relaxed))).collect();
         let pressures = self.pressures.iter().map(|sum| sum.load(Ordering::Relaxed) as f64 / PRESSURE_STEPS).collect();
         is_whole.then_some((scales, pressures))
+    }
+
+    /// Visits the boxes around `part` consecutive cells at a time, and returns the scale of each cell; zero for those of a part that
+    /// was not finished. Boxes around cells of several parts are visited once for each of these.
+    pub(super) fn run_in_parts(self, part: usize) -> Vec<f64> {
+        let (all, mut buffers) = (self.all_cells(), self.buffers());
+        // A cell with scale zero needs no box.
+        let most: Vec<u64> = self.scales.iter().map(|scale| scale.swap(0, Ordering::Relaxed)).collect();
+        let mut found = vec![0.0; most.len()];
+        if !buffers.counter.is_satisfied_by(&all) {
+            return found;
+        }
+        let parts = self.scales.chunks(part).zip(most.chunks(part)).zip(found.chunks_mut(part));
+        for ((scales, most), found) in parts {
+            scales.iter().zip(most).for_each(|(scale, most)| scale.store(*most, Ordering::Relaxed));
+            self.column(0, &all, 0.0, &mut buffers);
+            if !self.stop.check() {
+                break;
+            }
+            for (found, scale) in found.iter_mut().zip(scales) {
+                *found = f64::from_bits(scale.swap(0, Ordering::Relaxed));
+            }
+        }
+        found
+    }
+
+    /// Returns the cells, ordered by the last number.
+    fn all_cells(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = (0..self.block.len() as u32).collect();
+        if let Some(Axis::Line(line)) = self.axes.last() {
+            all.sort_by_key(|cell| line.ranks[*cell as usize]);
+        }
+        all
     }
 
     fn buffers(&self) -> VisitBuffers<'a> {

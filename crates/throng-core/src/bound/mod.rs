@@ -78,8 +78,6 @@ mod interval;
 mod squared_errors;
 mod top_rows;
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
-
 use rayon::prelude::*;
 
 use self::ascent::{BlockAscent, SweepKind};
@@ -180,11 +178,7 @@ pub fn lower_bound(table: &Table, privacy: &Privacy, effort: BoundEffort<'_>) ->
         return LowerBound { measure: BoundedMeasure::SseSst, value: lowered(value), sweeps: 0 };
     }
     let rows: u64 = kept.iter().map(|cell| table.cell_rows(*cell)).sum();
-    let stop = StopSignal {
-        may_continue: effort.may_continue,
-        budget: AtomicU64::new(effort.work),
-        is_stopped: AtomicBool::new(false),
-    };
+    let stop = StopSignal::new(effort);
     let block = |cells: &Vec<u32>| BlockAscent::new(table, &models, cells.clone(), &kept, &stop);
     let mut blocks: Vec<BlockAscent<'_>> = regions.classes.par_iter().map(block).collect();
     let sweeps = raise(&mut blocks, effort.epochs, &stop);

@@ -25,30 +25,12 @@ impl BoundingBox {
         Self { lo: vec![0.0; stride], hi: vec![0.0; stride] }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.lo.fill(f32::INFINITY);
-        self.hi.fill(f32::NEG_INFINITY);
-    }
-
     #[inline]
     pub(crate) fn include(&mut self, place: &[f32]) {
         let box_lanes = lanes_mut(&mut self.lo).iter_mut().zip(lanes_mut(&mut self.hi));
         for ((lo, hi), at) in box_lanes.zip(lanes(place)) {
             (*lo, *hi) = (lower(*lo, *at), higher(*hi, *at));
         }
-    }
-
-    /// Includes a point, and returns whether the box has grown.
-    #[inline]
-    pub(crate) fn widen(&mut self, place: &[f32]) -> bool {
-        let mut has_grown = false;
-        let box_lanes = lanes_mut(&mut self.lo).iter_mut().zip(lanes_mut(&mut self.hi));
-        for ((lo, hi), at) in box_lanes.zip(lanes(place)) {
-            let wider = (lower(*lo, *at), higher(*hi, *at));
-            has_grown |= wider != (*lo, *hi);
-            (*lo, *hi) = wider;
-        }
-        has_grown
     }
 }
 

@@ -36,15 +36,33 @@ struct KdNode {
 impl KdTree {
     /// Builds a tree over the points `some` of `places`, with at most `leaf` points per leaf.
     pub(crate) fn new(axes: &LossSpace, places: &[f32], some: Vec<u32>, leaf: usize) -> Self {
+        Self::with_ties(axes, places, some, leaf, &|point| point)
+    }
+
+    /// Builds a tree like [`KdTree::new`] in which points with equal coordinates are ordered by their `rank`. No two points may have
+    /// the same.
+    pub(crate) fn with_ties(
+        axes: &LossSpace,
+        places: &[f32],
+        some: Vec<u32>,
+        leaf: usize,
+        rank: &impl Fn(u32) -> u32,
+    ) -> Self {
         let (stride, end) = (axes.stride(), some.len());
         let mut tree = Self { order: some, parts: Vec::new(), boxes: Vec::new(), stride, leaf };
         if end > 0 {
-            tree.grow(axes, places, 0, end);
+            tree.grow(axes, places, 0..end, rank);
         }
         tree
     }
 
-    fn grow(&mut self, axes: &LossSpace, places: &[f32], start: usize, end: usize) {
+    fn grow(
+        &mut self,
+        axes: &LossSpace,
+        places: &[f32],
+        Range { start, end }: Range<usize>,
+        rank: &impl Fn(u32) -> u32,
+    ) {
         let stride = self.stride;
         let number = self.parts.len();
         self.parts.push(KdNode { start: start as u32, end: end as u32, second: None });
@@ -70,10 +88,11 @@ impl KdTree {
         }
         let middle = ((end - start) / 2).next_multiple_of(self.leaf);
         let at = |place: u32| places[place as usize * stride + column];
-        self.order[start..end].select_nth_unstable_by(middle, |a, b| at(*a).total_cmp(&at(*b)).then(a.cmp(b)));
-        self.grow(axes, places, start, start + middle);
+        self.order[start..end]
+            .select_nth_unstable_by(middle, |a, b| at(*a).total_cmp(&at(*b)).then_with(|| rank(*a).cmp(&rank(*b))));
+        self.grow(axes, places, start..start + middle, rank);
         self.parts[number].second = Some(self.parts.len() as u32);
-        self.grow(axes, places, start + middle, end);
+        self.grow(axes, places, start + middle..end, rank);
     }
 
     /// Returns the number of nodes. The root is node 0.

@@ -74,3 +74,19 @@ fn equal_places_are_one_part() {
     let none = KdTree::new(&axes, &[], Vec::new(), 4);
     none.visit_nearest(&axes, &[0.0; 4], |_| true, |_| panic!("there is no part"));
 }
+
+#[test]
+fn points_with_equal_coordinates_are_ordered_by_their_rank() {
+    let (axes, _, _) = plane(&[(0, 0), (9, 9)], 4);
+    // Ten points at one place, and two at another. The first half has eight.
+    let places: Vec<f32> = (0..12).flat_map(|point| [if point < 10 { 0.0 } else { 1.0 }, 0.0, 0.0, 0.0]).collect();
+    assert_eq!(places.len(), 12 * axes.stride());
+    let first = |tree: KdTree| {
+        let mut half = tree.places(tree.halves(0).unwrap()[0]).to_vec();
+        half.sort_unstable();
+        half
+    };
+    assert_eq!(first(KdTree::new(&axes, &places, (0..12).collect(), 4)), (0..8).collect::<Vec<_>>());
+    let descending = KdTree::with_ties(&axes, &places, (0..12).collect(), 4, &|point| 100 - point);
+    assert_eq!(first(descending), (2..10).collect::<Vec<_>>());
+}

@@ -5,20 +5,22 @@
 //! several lanes at a time.
 
 mod class_boxes;
+mod growing_box;
 mod kd_tree;
 mod loss_space;
 
 pub(crate) use class_boxes::{BoundingBox, ClassBoxes};
+pub(crate) use growing_box::{FixedBox, GrowingBox};
 pub(crate) use kd_tree::KdTree;
 pub(crate) use loss_space::LossSpace;
 
 /// Number of lanes; the stride of points is a multiple of it.
-const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// Coordinates that are processed together.
-type Lanes = [f32; LANES];
+pub(crate) type Lanes = [f32; LANES];
 
-fn lanes(place: &[f32]) -> &[Lanes] {
+pub(crate) fn lanes(place: &[f32]) -> &[Lanes] {
     place.as_chunks().0
 }
 

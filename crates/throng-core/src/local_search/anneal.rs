@@ -52,7 +52,7 @@ pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, mix: ProposalMix, he
     let mut proposer = Proposer {
         mix,
         draws,
-        splitter: Splitter::new(stride),
+        splitter: Splitter::new(stride, mix.by_column),
         first: BoundingBox::new(stride),
         second: BoundingBox::new(stride),
     };
@@ -144,8 +144,12 @@ impl Proposer {
             return None;
         }
         let mut best: Option<(f32, usize)> = None;
+        let mut draw = || neighbourhood.class_of(near[self.draws.below(near.len())]);
         for _ in 0..CLASSES_DRAWN {
-            let class = neighbourhood.class_of(near[self.draws.below(near.len())]);
+            let mut class = draw();
+            for _ in 0..self.mix.redraws {
+                class = if class == from { draw() } else { class };
+            }
             if class == from || best.is_some_and(|(_, known)| known == class) {
                 continue;
             }

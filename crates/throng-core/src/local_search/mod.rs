@@ -17,6 +17,8 @@
 
 mod anneal;
 mod cell_exchange;
+mod cuts;
+mod local_near;
 mod nearest_cells;
 mod neighbourhood;
 mod proposal_mix;
@@ -223,7 +225,8 @@ struct Search<'a> {
     draws: SplitMix64,
     /// Proposals per cell of a cycle of length 1.
     per_cell: u32,
-    near: NearestCells,
+    /// The near cells, unless no cycle has had more than one proposal per cell.
+    near: Option<NearestCells>,
     /// Number of proposals per cell for which `near` was found.
     sought: u32,
     /// Number of completed cycles.
@@ -254,7 +257,7 @@ impl<'a> Search<'a> {
         let per_cell =
             (PROPOSALS / (cells * columns)).clamp(MIN_PER_CELL, MAX_PER_CELL).max(MIN_PROPOSALS / cells) as u32;
         let per_cell = per_cell.min(effort.most_proposals.max(MIN_PER_CELL as u32));
-        let near = NearestCells::find(&state, per_cell, &draws);
+        let near = (per_cell > 1).then(|| NearestCells::find(&state, per_cell, &draws));
         state.measure();
         Ok(Self { state, effort, draws, per_cell, near, sought: per_cell, done: 0, length: 1, is_interrupted: false })
     }
@@ -268,10 +271,10 @@ impl<'a> Search<'a> {
                 Schedule::new(self.per_cell, if self.done > 0 && left < LONGEST { left } else { self.length });
             if self.sought < ENOUGH_NEAR && self.sought < schedule.proposals() {
                 self.sought = schedule.proposals();
-                self.near = NearestCells::find(&self.state, self.sought, &self.draws);
+                self.near = Some(NearestCells::find(&self.state, self.sought, &self.draws));
             }
             let draws = self.draws.of_part(u64::from(self.done) + 1);
-            if !cycle(&mut self.state, &self.near, schedule, &draws, self.effort) {
+            if !cycle(&mut self.state, self.near.as_ref(), schedule, &draws, self.effort) {
                 self.is_interrupted = true;
                 return;
             }
@@ -294,7 +297,7 @@ impl<'a> Search<'a> {
 /// Runs one cycle; returns false if it was interrupted.
 fn cycle(
     state: &mut SearchState<'_>,
-    near: &NearestCells,
+    near: Option<&NearestCells>,
     schedule: Schedule,
     draws: &SplitMix64,
     effort: Effort<'_>,

@@ -1,4 +1,6 @@
 //! Approximate nearest neighbours: for every movable cell the near cells and near lenders.
+//!
+//! Where cells get a single proposal each, every neighbourhood finds its own (`local_near.rs`).
 
 use rayon::prelude::*;
 
@@ -16,15 +18,11 @@ pub(super) const LENDERS: usize = 4;
 /// Maximum number of cells and lenders per block. Neighbours are searched within a block.
 const BLOCK: u32 = 1 << 14;
 
-/// Leaf size of the k-d trees; `PART_OF_MANY` if every cell gets a single proposal. The cells of a leaf share a
-/// candidate pool around their middle cell.
+/// Leaf size of the k-d trees. The cells of a leaf share a candidate pool around their middle cell.
 const PART: usize = 4;
-const PART_OF_MANY: usize = 8;
 
-/// Size of the candidate pool per proposal that a cell gets, and its bounds; the pool of lenders is a third as large. A
-/// pool no larger than the leaf needs no search.
+/// Size of the candidate pool per proposal that a cell gets, and its maximum; the pool of lenders is a third as large.
 const POOL_PER_PROPOSAL: u32 = 8;
-const MIN_POOL: u32 = 4;
 const MAX_POOL: u32 = 128;
 
 /// Sentinel: no cell or lender.
@@ -41,8 +39,7 @@ pub(super) struct NearestCells {
 impl NearestCells {
     /// Finds the neighbours of every movable cell; more proposals per cell make the search more thorough.
     pub(super) fn find(state: &SearchState<'_>, proposals: u32, draws: &SplitMix64) -> Self {
-        let pool = (POOL_PER_PROPOSAL * proposals).clamp(MIN_POOL, MAX_POOL) as usize;
-        let part = if proposals == 1 { PART_OF_MANY } else { PART };
+        let pool = POOL_PER_PROPOSAL.saturating_mul(proposals).min(MAX_POOL) as usize;
         let movable = state.movable.len();
         let width = state.table.quasi().len();
         let mut places = vec![0; (movable + state.lenders.len()) * width];
@@ -51,8 +48,7 @@ impl NearestCells {
         places.par_chunks_exact_mut(width).zip(cells).with_min_len(1 << 12).for_each(copy);
         let items = (0..movable + state.lenders.len()).map(|id| SizedItem { id: id as u32, size: 1 }).collect();
         let blocks = neighbourhoods(state.table, items, &places, (BLOCK, BLOCK), draws);
-        let blocks: Vec<Vec<NearestOfCell>> =
-            blocks.par_iter().map(|block| of_block(state, block, part, pool)).collect();
+        let blocks: Vec<Vec<NearestOfCell>> = blocks.par_iter().map(|block| of_block(state, block, pool)).collect();
         let mut found = vec![(0, 0); movable];
         for (number, block) in blocks.iter().enumerate() {
             for (at, near) in block.iter().enumerate() {
@@ -85,15 +81,15 @@ struct NearestOfCell {
 }
 
 /// Returns the neighbours of each movable cell of a block.
-fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size: usize) -> Vec<NearestOfCell> {
+fn of_block(state: &SearchState<'_>, block: &[SizedItem], pool_size: usize) -> Vec<NearestOfCell> {
     let movable = state.movable.len() as u32;
     let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
     let of_table = cells.iter().map(|id| state.movable[*id as usize]);
     let all: Vec<u32> = of_table.chain(lenders.iter().map(|id| state.lenders[(*id - movable) as usize])).collect();
     let (axes, places) = LossSpace::new(state.table, all.iter().copied());
     let (moving, end) = (cells.len() as u32, all.len() as u32);
-    let near_cells = KdTree::new(&axes, &places, (0..moving).collect(), part);
-    let near_lenders = KdTree::new(&axes, &places, (moving..end).collect(), part);
+    let near_cells = KdTree::new(&axes, &places, (0..moving).collect(), PART);
+    let near_lenders = KdTree::new(&axes, &places, (moving..end).collect(), PART);
     let place = |local: u32| &places[local as usize * axes.stride()..][..axes.stride()];
     let fill_pool = |tree: &KdTree, at: &[f32], enough: usize, pool: &mut Vec<u32>| {
         tree.visit_nearest(
@@ -110,10 +106,7 @@ fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size
         let part = near_cells.places(*leaf);
         let middle = place(part[part.len() / 2]);
         let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * pool_size), Vec::with_capacity(pool_size));
-        match part.len() < pool_size {
-            true => fill_pool(&near_cells, middle, pool_size, &mut pool),
-            false => pool.extend_from_slice(part),
-        }
+        fill_pool(&near_cells, middle, pool_size, &mut pool);
         fill_pool(&near_lenders, middle, (pool_size / 3).max(LENDERS), &mut lender_pool);
         let of_cell = |local: &u32| {
             let at = place(*local);

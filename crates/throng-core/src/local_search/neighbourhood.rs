@@ -1,7 +1,8 @@
 //! A neighbourhood: some classes and the lenders near them, with a local, densely indexed copy of everything that a
 //! proposal reads.
 
-use super::nearest_cells::{NO_CELL, NearestCells};
+use super::local_near::LocalNear;
+use super::nearest_cells::NearestCells;
 use super::search_state::{Allocation, MutableClass, SearchState};
 use super::surplus::Surplus;
 use crate::geometry::{BoundingBox, ClassBoxes, LossSpace};
@@ -10,6 +11,9 @@ use crate::table::Table;
 
 /// Sentinel: no cell or lender.
 pub(super) const NONE: u16 = u16::MAX;
+
+/// Number of cells for which a class has room before its memory grows.
+const ROOM: usize = 4;
 
 /// Classes and lenders that one thread anneals.
 pub(super) struct Neighbourhood<'a> {
@@ -46,8 +50,7 @@ pub(super) struct LocalCells {
     pub(super) class_of: Vec<u16>,
     /// Cached savings of the class without the cell; NaN if unknown.
     pub(super) gains: Vec<f32>,
-    near: PackedLists,
-    near_lenders: PackedLists,
+    near: LocalNear,
 }
 
 /// The lenders.
@@ -56,13 +59,6 @@ pub(super) struct LocalLenders {
     numbers: Vec<u32>,
     pub(super) places: Vec<f32>,
     pub(super) stocks: Vec<Surplus>,
-}
-
-/// Lists of different lengths in one buffer.
-#[derive(Default)]
-struct PackedLists {
-    ends: Vec<u32>,
-    items: Vec<u16>,
 }
 
 /// A class of a neighbourhood.
@@ -88,10 +84,10 @@ pub(super) struct LocalAddresses {
 }
 
 impl<'a> Neighbourhood<'a> {
-    /// Creates neighbourhood `number` with these classes and lenders.
+    /// Creates neighbourhood `number` with these classes and lenders. Without `near`, it finds the near cells of its cells.
     pub(super) fn new(
         state: &SearchState<'a>,
-        near: &NearestCells,
+        near: Option<&NearestCells>,
         addresses: &LocalAddresses,
         number: u32,
         classes: &[u32],
@@ -111,6 +107,10 @@ impl<'a> Neighbourhood<'a> {
         let lending = all_lenders.iter().map(|lender| state.lenders[*lender as usize]);
         let all: Vec<u32> = of_table.iter().copied().chain(lending).collect();
         let (axes, mut places) = LossSpace::new(table, all.iter().copied());
+        let near = match near {
+            Some(near) => LocalNear::of_table(near, &numbers, addresses, number),
+            None => LocalNear::in_leaves(&axes, &places, &of_table, lenders.len()),
+        };
         let lender_places = places.split_off(numbers.len() * axes.stride());
         let surplus = |lender: &u32| state.stocks[*lender as usize].clone();
         let stocks =
@@ -122,15 +122,12 @@ impl<'a> Neighbourhood<'a> {
             brings: Vec::with_capacity(numbers.len() * models.len()),
             class_of: vec![0; numbers.len()],
             gains: vec![0.0; numbers.len()],
-            near: PackedLists::default(),
-            near_lenders: PackedLists::default(),
+            near,
             numbers,
             of_table,
         };
         for cell in &cells.numbers {
             cells.brings.extend_from_slice(state.gain(*cell));
-            cells.near.push(near.cells(*cell), &addresses.cells, number);
-            cells.near_lenders.push(near.lenders(*cell), &addresses.lenders, number);
         }
         let lenders = LocalLenders { places: lender_places, stocks, numbers: all_lenders };
         let stride = axes.stride();
@@ -169,7 +166,8 @@ impl<'a> Neighbourhood<'a> {
             let allocation =
                 |allocation: &Allocation| Some(Allocation { lender: local(allocation.lender)?, ..allocation.clone() });
             let allocations = searched.allocations.iter().filter_map(allocation).collect();
-            let mut class = LocalClass { allocations, ..self.empty_class() };
+            let members = Vec::with_capacity(searched.cells.len() + ROOM);
+            let mut class = LocalClass { members, allocations, ..self.empty_class() };
             for _ in &searched.cells {
                 self.cells.class_of[usize::from(next)] = self.classes.len() as u16;
                 class.members.push(next);
@@ -234,12 +232,12 @@ impl<'a> Neighbourhood<'a> {
 
     /// Returns the near cells of a cell that are in this neighbourhood.
     pub(super) fn near(&self, cell: u16) -> &[u16] {
-        self.cells.near.get(cell)
+        self.cells.near.cells.get(cell)
     }
 
     /// Returns the near lenders of a cell that are in this neighbourhood.
     pub(super) fn near_lenders(&self, cell: u16) -> &[u16] {
-        self.cells.near_lenders.get(cell)
+        self.cells.near.lenders.get(cell)
     }
 
     /// Returns the non-empty classes, with the indices of the search state.
@@ -270,21 +268,6 @@ impl LocalClass {
             cost: 0.0,
             is_undiverse: false,
         }
-    }
-}
-
-impl PackedLists {
-    /// Adds a list, restricted to this neighbourhood and mapped to local indices.
-    fn push(&mut self, list: &[u32], addresses: &[(u32, u16)], neighbourhood: u32) {
-        let addresses = list.iter().take_while(|id| **id != NO_CELL).map(|id| addresses[*id as usize]);
-        self.items.extend(addresses.filter(|(of, _)| *of == neighbourhood).map(|(_, local)| local));
-        self.ends.push(self.items.len() as u32);
-    }
-
-    fn get(&self, at: u16) -> &[u16] {
-        let at = usize::from(at);
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.items[start as usize..self.ends[at] as usize]
     }
 }
 

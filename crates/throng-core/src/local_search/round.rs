@@ -28,8 +28,13 @@ struct NeighbourhoodMembers {
 }
 
 impl Round {
-    /// Runs the round and returns the new classes.
-    pub(super) fn run(&self, state: &SearchState<'_>, near: &NearestCells, draws: &SplitMix64) -> Vec<MutableClass> {
+    /// Runs the round and returns the new classes. Without `near`, neighbourhoods find the near cells of their cells.
+    pub(super) fn run(
+        &self,
+        state: &SearchState<'_>,
+        near: Option<&NearestCells>,
+        draws: &SplitMix64,
+    ) -> Vec<MutableClass> {
         let hoods = members(state, draws);
         let addresses = addresses(state, &hoods);
         let work = |(number, neighbourhood): (usize, &NeighbourhoodMembers)| {

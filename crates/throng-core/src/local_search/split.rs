@@ -4,10 +4,9 @@
 //! exchanges, each of which may raise the loss. Parts may be empty, so two classes can become one, and three two; a class and
 //! an empty one become two.
 
-use super::cell_exchange::Estimate;
+use super::cuts::{ChosenPart, Cuts};
 use super::neighbourhood::{NONE, Neighbourhood};
 use super::rng::SplitMix64;
-use crate::geometry::BoundingBox;
 
 /// Two, and three, classes with more cells than this in all are not split. The time for two grows with their cells, and
 /// for three with the square.
@@ -19,52 +18,17 @@ pub(super) const MAX_CLASSES: usize = 3;
 
 /// Proposes splits; owns the buffers that proposals reuse.
 pub(super) struct Splitter {
-    /// The cells of all classes, ordered by their sort keys.
-    order: Vec<u16>,
     /// Sort keys in the upper bits, cells in the lower ones.
     keys: Vec<u64>,
-    /// By cut, the cells before it as a class, and the cells after it.
-    before: Vec<Part>,
-    after: Vec<Part>,
-    ranges: BoundingBox,
-    lending: BoundingBox,
+    cuts: Cuts,
     moving: Vec<(u16, usize)>,
-}
-
-/// Consecutive cells of the order as a class.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    /// Lower bound of its cost; exact if no rows are missing.
-    least: f32,
-    rows: u32,
-    /// Number of missing rows.
-    lacking: u32,
-}
-
-/// A part of the order and the lender of its missing rows.
-#[derive(Clone, Copy, Debug)]
-struct ChosenPart {
-    start: usize,
-    end: usize,
-    lender: u16,
-}
-
-impl Part {
-    const EMPTY: Self = Self { least: 0.0, rows: 0, lacking: 0 };
-    const IMPOSSIBLE: Self = Self { least: f32::INFINITY, rows: 0, lacking: 0 };
+    /// One in this many proposals orders the cells along a column.
+    by_column: usize,
 }
 
 impl Splitter {
-    pub(super) fn new(stride: usize) -> Self {
-        Self {
-            order: Vec::new(),
-            keys: Vec::new(),
-            before: Vec::new(),
-            after: Vec::new(),
-            ranges: BoundingBox::new(stride),
-            lending: BoundingBox::new(stride),
-            moving: Vec::new(),
-        }
+    pub(super) fn new(stride: usize, by_column: usize) -> Self {
+        Self { keys: Vec::new(), cuts: Cuts::new(stride), moving: Vec::new(), by_column }
     }
 
     /// Whether the classes are small enough to be split.
@@ -86,12 +50,7 @@ impl Splitter {
         let now: f32 = classes.iter().map(|class| neighbourhood.classes[*class].cost).sum();
         let most = now - heat * (1.0 - draws.share()).ln();
         self.put_in_order(neighbourhood, classes, cell, draws);
-        self.measure(neighbourhood, classes.len(), most);
-        let best = match classes {
-            [_, _] => self.best_cut(neighbourhood, classes, most),
-            _ => self.best_cuts(neighbourhood, classes, most),
-        };
-        let Some(mut parts) = best else { return };
+        let Some(mut parts) = self.cuts.best(neighbourhood, classes, most) else { return };
         let lenders = self.place_parts(neighbourhood, classes, &mut parts[..classes.len()]);
         if !self.moving.is_empty() {
             neighbourhood.apply(classes, &self.moving, &lenders[..classes.len()], most);
@@ -105,7 +64,7 @@ impl Splitter {
         classes: &[usize],
         parts: &mut [ChosenPart],
     ) -> [u16; MAX_CLASSES] {
-        let order = &self.order;
+        let order = self.cuts.order();
         let stays = |part: &ChosenPart, class: usize| {
             order[part.start..part.end].iter().filter(|cell| neighbourhood.class_of(**cell) == class).count()
         };
@@ -132,7 +91,7 @@ impl Splitter {
         draws: &mut SplitMix64,
     ) {
         let cells = || classes.iter().flat_map(|class| neighbourhood.classes[*class].members.iter().copied());
-        let lane = draws.below(2 * neighbourhood.axes.width());
+        let lane = draws.below(self.by_column * neighbourhood.axes.width());
         let differs = |lane: usize| {
             let mut filled =
                 classes.iter().filter(|class| !neighbourhood.classes[**class].members.is_empty()).map(|class| {
@@ -162,122 +121,7 @@ impl Splitter {
             }
         }
         self.keys.sort_unstable();
-        self.order.clear();
-        self.order.extend(self.keys.iter().map(|key| *key as u16));
-    }
-
-    /// Measures the parts before and after each cut. Those that cost more than `most` are impossible, and so are those after the
-    /// cuts between two classes whose other part is.
-    fn measure(&mut self, neighbourhood: &Neighbourhood<'_>, classes: usize, most: f32) {
-        let Self { order, before, after, ranges, .. } = self;
-        let end = order.len();
-        parts(neighbourhood, order.iter(), most, |_| true, ranges, before);
-        let is_wanted = |cells: usize| classes > 2 || before[end - cells].least < most;
-        parts(neighbourhood, order.iter().rev(), most, is_wanted, ranges, after);
-        after.reverse();
-    }
-
-    /// Returns the cut of least total cost below `most`.
-    fn best_cut(
-        &mut self,
-        neighbourhood: &Neighbourhood<'_>,
-        classes: &[usize],
-        most: f32,
-    ) -> Option<[ChosenPart; MAX_CLASSES]> {
-        let end = self.order.len();
-        let sizes = [0, 1].map(|at| neighbourhood.classes[classes[at]].members.len());
-        let (mut least, mut best, mut of_first) = (most, None, 0);
-        for cut in 0..end {
-            let is_as_before = (cut == sizes[0] && of_first == cut) || (cut == sizes[1] && of_first == 0);
-            of_first += usize::from(neighbourhood.class_of(self.order[cut]) == classes[0]);
-            let (before, after) = (self.before[cut], self.after[cut]);
-            if is_as_before || before.least + after.least >= least {
-                continue;
-            }
-            let first = self.whole(neighbourhood, classes, before, (0, cut), cut.checked_sub(1));
-            let last = self.whole(neighbourhood, classes, after, (cut, end), Some(cut));
-            let cost = first.cost + last.cost;
-            if cost < least {
-                let chosen = |start, end, lender| ChosenPart { start, end, lender };
-                best = Some([chosen(0, cut, first.lender), chosen(cut, end, last.lender), chosen(end, end, NONE)]);
-                least = cost;
-            }
-        }
-        best
-    }
-
-    /// Returns the two cuts of least total cost below `most`.
-    fn best_cuts(
-        &mut self,
-        neighbourhood: &Neighbourhood<'_>,
-        classes: &[usize],
-        most: f32,
-    ) -> Option<[ChosenPart; MAX_CLASSES]> {
-        let end = self.order.len();
-        let (mut least, mut best) = (most, None);
-        let mut ranges = std::mem::take(&mut self.ranges);
-        for first_cut in 0..end {
-            let before = self.before[first_cut];
-            if before.least >= least {
-                match before.lacking {
-                    0 => break,
-                    _ => continue,
-                }
-            }
-            ranges.clear();
-            let (mut rows, mut loss) = (0, None);
-            for second_cut in first_cut + 1..=end {
-                let cell = self.order[second_cut - 1];
-                if ranges.widen(neighbourhood.place(cell)) {
-                    loss = None;
-                }
-                rows += neighbourhood.cells.rows[usize::from(cell)];
-                let after = self.after[second_cut];
-                if before.least + after.least >= least {
-                    continue;
-                }
-                let middle = part(neighbourhood, rows, &ranges, &mut loss);
-                if before.least + middle.least >= least && middle.lacking == 0 {
-                    break;
-                }
-                if before.least + middle.least + after.least >= least {
-                    continue;
-                }
-                let parts = [
-                    (before, (0, first_cut), first_cut.checked_sub(1)),
-                    (middle, (first_cut, second_cut), Some(second_cut - 1)),
-                    (after, (second_cut, end), Some(second_cut)),
-                ];
-                let found = parts.map(|(part, range, last)| self.whole(neighbourhood, classes, part, range, last));
-                let cost = found[0].cost + found[1].cost + found[2].cost;
-                if cost < least {
-                    let chosen =
-                        |at: usize| ChosenPart { start: parts[at].1.0, end: parts[at].1.1, lender: found[at].lender };
-                    (least, best) = (cost, Some([0, 1, 2].map(chosen)));
-                }
-            }
-        }
-        self.ranges = ranges;
-        best
-    }
-
-    /// Returns the cost of a part; if rows are missing, they are borrowed near the cell at `last`.
-    fn whole(
-        &mut self,
-        neighbourhood: &Neighbourhood<'_>,
-        classes: &[usize],
-        part: Part,
-        (start, end): (usize, usize),
-        last: Option<usize>,
-    ) -> Estimate {
-        match last {
-            Some(last) if part.lacking > 0 => {
-                self.lending.clear();
-                self.order[start..end].iter().for_each(|cell| self.lending.include(neighbourhood.place(*cell)));
-                neighbourhood.borrowing(classes, self.order[last], part.rows, part.lacking, &self.lending)
-            }
-            _ => Estimate { cost: part.least, lender: NONE },
-        }
+        self.cuts.fill(neighbourhood, self.keys.iter().map(|key| *key as u16));
     }
 }
 
@@ -286,45 +130,4 @@ fn sort_key(key: f32, cell: u16) -> u64 {
     let bits = key.to_bits();
     let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
     u64::from(ordered) << u16::BITS | u64::from(cell)
-}
-
-/// Returns the class of `rows` rows in a box; impossible if rows are missing and there is no lender. `loss` is that of the box, and
-/// is computed if it is not known.
-#[inline]
-fn part(neighbourhood: &Neighbourhood<'_>, rows: u32, ranges: &BoundingBox, loss: &mut Option<f32>) -> Part {
-    let lacking = neighbourhood.least_rows.saturating_sub(rows);
-    if lacking > 0 && neighbourhood.is_without_lenders() {
-        return Part { least: f32::INFINITY, rows, lacking };
-    }
-    let loss = *loss.get_or_insert_with(|| neighbourhood.axes.loss(&ranges.lo, &ranges.hi));
-    Part { least: (rows + lacking) as f32 * loss, rows, lacking }
-}
-
-/// Measures the prefixes of wanted lengths. A prefix that costs more than `most` ends the search for longer ones.
-fn parts<'a>(
-    neighbourhood: &Neighbourhood<'_>,
-    cells: impl ExactSizeIterator<Item = &'a u16>,
-    most: f32,
-    is_wanted: impl Fn(usize) -> bool,
-    ranges: &mut BoundingBox,
-    found: &mut Vec<Part>,
-) {
-    found.clear();
-    found.resize(cells.len() + 1, Part::IMPOSSIBLE);
-    found[0] = Part::EMPTY;
-    ranges.clear();
-    let (mut rows, mut loss) = (0, None);
-    for (length, (cell, found)) in (1..).zip(cells.zip(&mut found[1..])) {
-        if ranges.widen(neighbourhood.place(*cell)) {
-            loss = None;
-        }
-        rows += neighbourhood.cells.rows[usize::from(*cell)];
-        if !is_wanted(length) {
-            continue;
-        }
-        *found = part(neighbourhood, rows, ranges, &mut loss);
-        if found.least > most && found.lacking == 0 {
-            break;
-        }
-    }
 }
