@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, Union, runtime_checkable
 
 from . import _native
+from ._kinds import is_list, is_location
 from .exceptions import DataError, UsageError
 
 
@@ -40,27 +42,21 @@ class Opened(NamedTuple):
 
 def locations_of(data: object) -> list[str]:
     """Returns the locations of a table, or a name for one that has none."""
-    if isinstance(data, (str, os.PathLike)):
-        return [location(data)]
-    return [location(one) for one in data] if _is_location(data) else ["table"]  # type: ignore[attr-defined]
+    return _locations(data) or ["table"]
 
 
-def _is_location(data: object) -> bool:
-    if isinstance(data, (list, tuple)):
-        return bool(data) and all(isinstance(one, (str, os.PathLike)) for one in data)
-    return isinstance(data, (str, os.PathLike))
+def _locations(data: object) -> list[str]:
+    """Returns a location, or a list of nothing else; no location for any other object."""
+    listed: Sequence[object] = data if is_list(data) else [data]
+    places = [os.fspath(one) for one in listed if is_location(one)]
+    return places if len(places) == len(listed) else []
 
 
 def open_data(data: object, *, reads: int = 1, in_order: bool = False) -> Opened:
     """Opens a table that is read ``reads`` times. With ``in_order``, the rows of a frame are read one after the other."""
-    if _is_location(data):
-        return Opened(None, locations_of(data))
-    return Opened(_table(data, reads, in_order), locations_of(data))
-
-
-def location(data: str | os.PathLike[str]) -> str:
-    """Returns a location as text."""
-    return os.fspath(data)
+    if places := _locations(data):
+        return Opened(None, places)
+    return Opened(_table(data, reads, in_order), ["table"])
 
 
 def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:

@@ -339,7 +339,7 @@ class Verification(Document):
         """What breaks the promise; ``None`` if it holds."""
         if self.holds:
             return None
-        broken = []
+        broken: list[str] = []
         if self._document["classes_below_k"]:
             broken.append(f"the smallest class has {self.smallest_class} rows, and {self._document['k']} are required")
         broken += [
