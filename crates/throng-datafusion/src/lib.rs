@@ -19,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
+mod borrowed_rows;
 mod buffered_rows;
 mod canonical_types;
 mod catch_decode_panic;
