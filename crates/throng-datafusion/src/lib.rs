@@ -51,6 +51,7 @@ mod spill_buffer;
 mod stream;
 mod sweep;
 mod table;
+mod threads;
 mod unit_column;
 mod verification;
 mod workspace;
