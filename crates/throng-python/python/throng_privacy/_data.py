@@ -45,6 +45,16 @@ def locations_of(data: object) -> list[str]:
     return _locations(data) or ["table"]
 
 
+def given_locations(data: object) -> list[str] | None:
+    """Returns the locations of a table, if there is one."""
+    return None if data is None else locations_of(data)
+
+
+def given_table(data: object, *, reads: int = 1) -> _native.NativeTable | None:
+    """Opens a table that is read ``reads`` times, if there is one and it is not read from its locations."""
+    return None if data is None else open_data(data, reads=reads).table
+
+
 def _locations(data: object) -> list[str]:
     """Returns a location, or a list of nothing else; no location for any other object."""
     listed: Sequence[object] = data if is_list(data) else [data]
@@ -127,7 +137,7 @@ def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
         msg = f"the frame has a column and an index named {_quoted(twice)}; rename one of them, or leave the index out: frame.reset_index(drop=True)"
         raise DataError(msg)
     try:
-        return _native.NativeTable.held(frame, in_order)
+        return _native.NativeTable.held(frame, in_order, is_mutable=True)
     except DataError:
         if not _has_arrow(frame):
             msg = (
