@@ -89,27 +89,28 @@ def command(program, source):
         return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def cargo(*line):
-    """Builds the workspace, and returns what cargo says about each of its artifacts."""
+def cargo(name, *line):
+    """Builds the workspace, and returns the files of the programs and of the dynamic library that are called so."""
     line = ["cargo", *line, "--workspace", "--locked", "--message-format", "json-render-diagnostics"]
     done = subprocess.run(line, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    told = (json.loads(message) for message in done.stdout.splitlines())
-    return {message["target"]["name"]: message for message in told if message["reason"] == "compiler-artifact"}
+    made = [message for message in map(json.loads, done.stdout.splitlines()) if message["reason"] == "compiler-artifact"]
+    files = [file for message in made if message["target"]["name"] == name for file in message["filenames"]]
+    return next(file for file in files if not file.endswith((".rlib", ".rmeta", ".d")))
 
 
 def build(folder):
-    """Builds the crate, the command and the package, and returns the arguments to measure them with."""
-    made, bench = cargo("build", "--release"), cargo("bench", "--no-run", "--bench", "core")
+    """Builds the crate, the command and the package, and returns the command that measures them."""
+    core = cargo("core", "bench", "--no-run", "--bench", "core")
+    program, library = (cargo(name, "build", "--release") for name in ("throng", "throng_privacy_native"))
     sys.path.append(str(PACKAGE))
     from pack_wheel import pack
 
-    libraries = [Path(name) for name in made["throng_privacy_native"]["filenames"]]
-    wheel = pack(next(name for name in libraries if name.suffix not in (".rlib", ".rmeta")), folder / "wheels")
+    wheel = pack(Path(library), folder / "wheels")
     (polars,) = [name for name in (PACKAGE / "tests/requirements.txt").read_text().split() if name.startswith("polars==")]
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "env"], check=True)
     python = folder / "env/bin/python"
     subprocess.run([python, "-m", "pip", "--quiet", "install", wheel, polars], check=True)
-    return [python, __file__, "--core", bench["core"]["executable"], "--throng", made["throng"]["executable"]]
+    return [python, __file__, "--core", core, "--throng", program]
 
 
 def answer(line):
