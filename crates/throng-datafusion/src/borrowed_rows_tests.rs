@@ -25,7 +25,8 @@ use crate::{AnonymizedTable, Release};
 
 /// Enough for more distinct notes than a dictionary of all batches has.
 const ROWS: usize = 80_000;
-const BATCH: usize = 10_000;
+/// Fewer rows than a session has in a batch, which is not divided then.
+const BATCH: usize = 8000;
 const HIDDEN: &str = "a note that no row shows, since the row is null";
 
 /// A note that no other row has; every eleventh is null.
