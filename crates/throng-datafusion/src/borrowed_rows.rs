@@ -21,6 +21,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use throng_core::dictionary_encode::DictionaryEncoder;
 
@@ -58,14 +59,14 @@ pub(crate) fn borrowed_text(text: &ArrayRef) -> Option<ArrayRef> {
     }
 }
 
-/// Returns the size of the rows of a batch, of which the buffers may have more.
-pub(crate) fn borrowed_bytes(rows: &RecordBatch) -> usize {
-    let bytes = |column: &ArrayRef| match column.as_string_view_opt() {
-        Some(strings) => strings.len() * size_of::<u128>() + strings.total_bytes_len(),
-        // A type without a known size is counted by its buffers.
-        None => column.to_data().get_slice_memory_size().unwrap_or_else(|_| column.get_buffer_memory_size()),
-    };
-    rows.columns().iter().map(bytes).sum()
+/// Returns the memory of a batch: that of its own strings for views, and that of all buffers for other columns.
+pub(crate) fn borrowed_bytes(rows: &RecordBatch) -> Result<usize, AnonymizeError> {
+    let views = rows.columns().iter().filter_map(|column| column.as_string_view_opt());
+    let text: usize = views.map(|strings| strings.len() * size_of::<u128>() + strings.total_bytes_len()).sum();
+    let is_other = |column: &usize| rows.column(*column).data_type() != &DataType::Utf8View;
+    let others: Vec<usize> = (0..rows.num_columns()).filter(is_other).collect();
+    let others = rows.project(&others).map_err(|source| AnonymizeError::Kernel("project", source))?;
+    Ok(text + get_record_batch_memory_size(&others))
 }
 
 /// Returns rows in these types, with a copy of borrowed text.

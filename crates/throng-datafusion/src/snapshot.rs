@@ -378,7 +378,7 @@ impl StreamSurvey {
             }
         }
         let rows = released_rows(row_batch(&reading.rows, groups, content, kept)?)?;
-        let bytes = borrowed_bytes(&rows);
+        let bytes = borrowed_bytes(&rows)?;
         self.rows.push_sized(rows, bytes)
     }
 
