@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Measures the package for Python: a census from a frame of polars to a released frame of polars.
 
+    frames.py --build FOLDER [--rows 1000000] [--rounds 5]
     frames.py --core target/release/deps/core-… --throng target/release/throng [--rows 1000000] [--rounds 5]
 
-Runs with a Python that has the package and polars. A round starts the crate `throng` on the same rows in memory (`core.rs`), the
+The first builds all three by cargo, and installs the package and polars into an environment in the folder. The second runs with a
+Python that has both. A round starts the crate `throng` on the same rows in memory (`core.rs`), the
 package, and the command on a Parquet file of the rows, each as a process of its own, and ratios are taken within a round. All three
 verify the release; the command also writes, reads back and publishes it.
 
@@ -23,7 +25,9 @@ import time
 import tomllib
 from pathlib import Path
 
-POLICY = Path(__file__).resolve().parents[2] / "configs/census.toml"
+ROOT = Path(__file__).resolve().parents[2]
+POLICY = ROOT / "configs/census.toml"
+PACKAGE = ROOT / "crates/throng-python"
 SEED = 42
 #: Calls of a process that are timed, after one that is not.
 CALLS = 3
@@ -85,6 +89,30 @@ def command(program, source):
         return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
+def cargo(name, *line):
+    """Builds the workspace, and returns the files of the programs and of the dynamic library that are called so."""
+    line = ["cargo", *line, "--workspace", "--locked", "--message-format", "json-render-diagnostics"]
+    done = subprocess.run(line, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    made = [message for message in map(json.loads, done.stdout.splitlines()) if message["reason"] == "compiler-artifact"]
+    files = [file for message in made if message["target"]["name"] == name for file in message["filenames"]]
+    return next(file for file in files if not file.endswith((".rlib", ".rmeta", ".d")))
+
+
+def build(folder):
+    """Builds the crate, the command and the package, and returns the command that measures them."""
+    core = cargo("core", "bench", "--no-run", "--bench", "core")
+    program, library = (cargo(name, "build", "--release") for name in ("throng", "throng_privacy_native"))
+    sys.path.append(str(PACKAGE))
+    from pack_wheel import pack
+
+    wheel = pack(Path(library), folder / "wheels")
+    (polars,) = [name for name in (PACKAGE / "tests/requirements.txt").read_text().split() if name.startswith("polars==")]
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "env"], check=True)
+    python = folder / "env/bin/python"
+    subprocess.run([python, "-m", "pip", "--quiet", "install", wheel, polars], check=True)
+    return [python, __file__, "--core", core, "--throng", program]
+
+
 def answer(line):
     return json.loads(subprocess.run([str(part) for part in line], check=True, capture_output=True, text=True).stdout)
 
@@ -100,6 +128,7 @@ def spread(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, metavar="FOLDER", help="build all that is measured, with an environment in this folder")
     parser.add_argument("--core", type=Path, help="the program of core.rs, in a release build")
     parser.add_argument("--throng", type=Path, help="the command, in a release build")
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -110,6 +139,9 @@ def main():
     if args.calls is not None:
         print(json.dumps(package(args.rows, args.calls, args.numbers or 0, args.texts or 0)))
         return
+    if args.build is not None:
+        line = [*build(args.build.absolute()), "--rows", args.rows, "--rounds", args.rounds]
+        raise SystemExit(subprocess.run([str(part) for part in line], check=False).returncode)
     import throng_privacy as throng
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,13 +1,15 @@
 //! Merges the dictionaries of all batches of a string column into one.
 //!
-//! Every batch has its own dictionary ([`crate::dictionary_encode`]). Encoded by a global one, a column is a list of
-//! small integers, which are fast to permute and need no further access to the strings. A column with too many strings
-//! keeps its dictionaries. The choice depends on the set of strings alone, not on batches or their order.
+//! Every batch has its own dictionary ([`crate::dictionary_encode`]), or the views of its strings if few of them repeat. Encoded by
+//! a global one, a column is a list of small integers, which are fast to permute and need no further access to the strings. A
+//! column with too many strings keeps its batches. The choice depends on the set of strings alone, not on batches or their order.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, NullBufferBuilder, StringArray, StringBuilder, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, NullBufferBuilder, StringArray, StringBuilder, StringViewArray, UInt32Array,
+};
 use arrow::datatypes::UInt32Type;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -29,14 +31,21 @@ pub struct GlobalDictionary {
 }
 
 impl GlobalDictionary {
-    /// Adds the dictionary entries of a batch.
+    /// Adds the strings of a batch.
     pub fn add(&mut self, column: &dyn Array) {
-        let Some(strings) = entries(column) else { return };
-        for entry in 0..strings.len() {
+        match BatchStrings::of(column) {
+            Some(BatchStrings::Dictionary(strings)) => self.add_all(strings.iter().flatten()),
+            Some(BatchStrings::Views(strings)) => self.add_all(strings.iter().flatten()),
+            None => {}
+        }
+    }
+
+    fn add_all<'a>(&mut self, strings: impl Iterator<Item = &'a str>) {
+        for string in strings {
             if self.is_too_large {
                 return;
             }
-            self.number(strings.value(entry));
+            self.number(string);
             if self.ends.len() > MAX_STRINGS || self.strings.len() > MAX_BYTES {
                 *self = Self { is_too_large: true, ..Self::default() };
             }
@@ -64,18 +73,28 @@ impl GlobalDictionary {
         let mut numbers: Vec<u32> = Vec::with_capacity(rows);
         let mut nulls = NullBufferBuilder::new(rows);
         for column in columns {
-            let Some(strings) = entries(column) else {
-                numbers.resize(numbers.len() + column.len(), 0);
-                nulls.append_n_nulls(column.len());
-                continue;
+            let of_batch = match BatchStrings::of(column) {
+                Some(BatchStrings::Dictionary(strings)) => {
+                    let of_entry: Vec<u32> =
+                        (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
+                    let keys = column.as_dictionary::<UInt32Type>().keys();
+                    // Keys of null rows are arbitrary, and the dictionary may be empty.
+                    numbers.extend(keys.values().iter().map(|key| of_entry.get(*key as usize).copied().unwrap_or(0)));
+                    keys.nulls()
+                }
+                Some(BatchStrings::Views(strings)) => {
+                    numbers.extend(strings.iter().map(|string| string.map_or(0, |string| self.number(string))));
+                    strings.nulls()
+                }
+                None => {
+                    numbers.resize(numbers.len() + column.len(), 0);
+                    nulls.append_n_nulls(column.len());
+                    continue;
+                }
             };
-            let of_entry: Vec<u32> = (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
-            let keys = column.as_dictionary::<UInt32Type>().keys();
-            // Keys of null rows are arbitrary, and the dictionary may be empty.
-            numbers.extend(keys.values().iter().map(|key| of_entry.get(*key as usize).copied().unwrap_or(0)));
-            match keys.nulls() {
+            match of_batch {
                 Some(of_batch) => nulls.append_buffer(of_batch),
-                None => nulls.append_n_non_nulls(keys.len()),
+                None => nulls.append_n_non_nulls(column.len()),
             }
         }
         UInt32Array::try_new(numbers.into(), nulls.finish()).map_err(kernel("lexicon"))
@@ -105,9 +124,21 @@ fn string<'a>(strings: &'a str, ends: &[usize], number: u32) -> &'a str {
     &strings[start..ends[number as usize]]
 }
 
-/// Returns the dictionary of an encoded column.
-fn entries(column: &dyn Array) -> Option<&StringArray> {
-    column.as_dictionary_opt::<UInt32Type>()?.values().as_string_opt::<i32>()
+/// The strings of one batch.
+enum BatchStrings<'a> {
+    /// Those of its dictionary.
+    Dictionary(&'a StringArray),
+    /// Those of its rows.
+    Views(&'a StringViewArray),
+}
+
+impl<'a> BatchStrings<'a> {
+    fn of(column: &'a dyn Array) -> Option<Self> {
+        match column.as_dictionary_opt::<UInt32Type>() {
+            Some(encoded) => encoded.values().as_string_opt().map(Self::Dictionary),
+            None => column.as_string_view_opt().map(Self::Views),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,6 +175,21 @@ mod tests {
         let back = take(&values, &numbers, None).unwrap();
         assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), batches.concat());
         assert_eq!(lexicon.values().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn views_of_rows_have_the_numbers_of_dictionaries() {
+        let texts = [Some("b"), None, Some(""), Some("a long string, longer than a view"), Some("b"), None];
+        let views: ArrayRef = Arc::new(texts.iter().collect::<StringViewArray>());
+        let (mut of_views, mut of_both) = (GlobalDictionary::default(), GlobalDictionary::default());
+        of_views.add(&views);
+        of_both.add(&compact(&texts[..2]));
+        of_both.add(&views.slice(2, 4));
+        assert_eq!((of_views.values().unwrap().len(), &of_views.values()), (3, &of_both.values()));
+        let numbers = of_views.numbers(&[Arc::clone(&views)]).unwrap();
+        assert_eq!(numbers, of_both.numbers(&[compact(&texts[..2]), views.slice(2, 4)]).unwrap());
+        let back = take(&of_views.values().unwrap(), &numbers, None).unwrap();
+        assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), texts);
     }
 
     #[test]

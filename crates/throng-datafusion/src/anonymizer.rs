@@ -197,7 +197,8 @@ impl Anonymizer {
         };
         let snapshot = read.instrument(span).await?;
         let (anonymizer, progress, span) = (self.clone(), Arc::clone(progress), tracing::Span::current());
-        let work = move || span.in_scope(|| then(&anonymizer, snapshot, progress.as_ref()));
+        let threads = workspace.threads().clone();
+        let work = move || threads.run(|| span.in_scope(|| then(&anonymizer, snapshot, progress.as_ref())));
         tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)?
     }
 

@@ -19,7 +19,8 @@ pub(crate) fn row_schema(kept: &[PassthroughColumn]) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Builds a batch of buffered rows. `numbers` are group ids at first, and class ids later.
+/// Builds a batch of buffered rows. `numbers` are group ids at first, and class ids later. Text of the host may be views in place of
+/// the dictionaries of the schema.
 pub(crate) fn row_batch(
     schema: &SchemaRef,
     numbers: Vec<u32>,
@@ -30,7 +31,12 @@ pub(crate) fn row_batch(
     let content = Decimal128Array::new(content.into(), None).with_data_type(HASH);
     let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(numbers)), Arc::new(content)];
     columns.extend(kept);
-    RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
+    let fields = schema.fields().iter().zip(&columns).map(|(field, column)| match column.data_type() {
+        DataType::Utf8View => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    });
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    RecordBatch::try_new(schema, columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
 /// Returns the group or class id of each row.

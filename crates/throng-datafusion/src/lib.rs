@@ -19,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
+mod borrowed_rows;
 mod buffered_rows;
 mod canonical_types;
 mod catch_decode_panic;
@@ -50,6 +51,7 @@ mod spill_buffer;
 mod stream;
 mod sweep;
 mod table;
+mod threads;
 mod unit_column;
 mod verification;
 mod workspace;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use throng_core::CoreError;
 use throng_core::columns::Categories;
@@ -10,9 +10,13 @@ use throng_core::dictionary_encode::{DictionaryEncoder, dictionary_type, is_text
 use throng_core::sensitive_coding::category_names;
 use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease, UNIT_COLUMN};
 
+use crate::borrowed_rows::borrowed_text;
 use crate::canonical_types::fits_canonical;
 use crate::unit_column::unit_source;
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
+
+/// Text is borrowed if it has more distinct strings than rows divided by this.
+const MOSTLY_DISTINCT: usize = 2;
 
 /// A pass-through column and the input column that it comes from.
 #[derive(Clone, Debug)]
@@ -75,6 +79,13 @@ impl PassthroughColumn {
             }
             .into()),
         }
+    }
+
+    /// Returns the text of the input column in place of its dictionary-encoded copy, if the copy has most of it: few strings repeat.
+    pub(crate) fn borrowed(&self, encoded: &ArrayRef, input: &RecordBatch) -> Option<ArrayRef> {
+        let entries = encoded.as_any_dictionary_opt()?.values().len();
+        let text = input.column_by_name(&self.source.name).filter(|_| self.categories.is_none())?;
+        if entries * MOSTLY_DISTINCT > encoded.len() { borrowed_text(text) } else { None }
     }
 
     /// Returns the released field.

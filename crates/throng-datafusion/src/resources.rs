@@ -14,6 +14,7 @@ use throng_core::out_of_core::{MemoryRefusal, Workspace};
 
 use crate::AnonymizeError;
 use crate::memory_refusal::refusal_of;
+use crate::threads::Threads;
 
 /// Divisor of the pool size: the share that buffered rows may use before they are spilled. The rest is for unspillable
 /// state.
@@ -24,6 +25,7 @@ pub(crate) const ROWS_SHARE: usize = 3;
 pub(crate) struct Resources {
     runtime: Arc<RuntimeEnv>,
     spills: SpillMetrics,
+    threads: Threads,
     stop: Arc<AtomicBool>,
 }
 
@@ -42,7 +44,8 @@ impl Resources {
     pub(crate) fn new(context: &TaskContext, metrics: &ExecutionPlanMetricsSet) -> (Self, StopGuard) {
         let stop = Arc::new(AtomicBool::new(false));
         let spills = SpillMetrics::new(metrics, 0);
-        (Self { runtime: context.runtime_env(), spills, stop: Arc::clone(&stop) }, StopGuard(stop))
+        let threads = Threads::at_most(context.session_config().target_partitions());
+        (Self { runtime: context.runtime_env(), spills, threads, stop: Arc::clone(&stop) }, StopGuard(stop))
     }
 
     /// Registers an empty reservation, for state that can't be spilled. `name` appears in reports of the pool.
@@ -58,6 +61,11 @@ impl Resources {
     /// Returns a manager of spill files for batches of this schema.
     pub(crate) fn spill_manager(&self, schema: SchemaRef) -> SpillManager {
         SpillManager::new(Arc::clone(&self.runtime), self.spills.clone(), schema)
+    }
+
+    /// Returns the threads of the query.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// Returns the size of the memory pool.

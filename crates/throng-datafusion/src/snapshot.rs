@@ -26,6 +26,7 @@ use throng_policy::{Binding, UNIT_COLUMN};
 use tokio::task::JoinSet;
 
 use crate::AnonymizeError;
+use crate::borrowed_rows::{borrowed_bytes, is_in_memory};
 use crate::buffered_rows::{numbers, row_batch, row_schema};
 use crate::catch_decode_panic::catch_decode_panics;
 use crate::passthrough::{PassthroughColumn, passthrough_columns};
@@ -80,6 +81,8 @@ struct SnapshotColumns {
     kept: Vec<(usize, PassthroughColumn)>,
     /// Whether rows are buffered; otherwise they are only surveyed.
     are_rows_kept: bool,
+    /// Whether the host holds the rows too, so that buffering them needs no copy.
+    are_rows_borrowed: bool,
     rows: SchemaRef,
     seed: u64,
     progress: Arc<dyn Progress>,
@@ -110,7 +113,7 @@ impl Snapshot {
         let rows = expected_rows.or(known.map(|rows| rows as u64));
         let stream_rows = rows.map(|rows| rows.div_ceil(streams.len().max(1) as u64));
         let limits = SurveyLimits { most_values, stream_rows, streams: streams.len() };
-        let reading = SnapshotColumns { limits, ..reading };
+        let reading = SnapshotColumns { limits, are_rows_borrowed: is_in_memory(input), ..reading };
         Self::of_streams(streams, reading).await
     }
 
@@ -237,6 +240,7 @@ impl SnapshotColumns {
             rows,
             kept,
             are_rows_kept,
+            are_rows_borrowed: false,
             seed,
             progress,
             workspace,
@@ -347,7 +351,7 @@ impl StreamSurvey {
         let groups = self.survey.push(&reading.surveyed(&columns), batch.num_rows(), row_bytes)?;
         self.batches += 1;
         if reading.are_rows_kept {
-            self.keep(&columns, groups, reading)?;
+            self.keep(batch, &columns, groups, reading)?;
         }
         if self.survey.is_chunk_full() {
             self.end_chunk()?;
@@ -357,14 +361,25 @@ impl StreamSurvey {
 
     fn keep(
         &mut self,
+        batch: &RecordBatch,
         columns: &[ArrayRef],
         groups: Vec<u32>,
         reading: &SnapshotColumns,
     ) -> Result<(), AnonymizeError> {
         let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
-        let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
+        let mut kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
         let content = self.hasher.hash(&kept, groups.len())?;
-        self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)
+        if !reading.are_rows_borrowed {
+            return self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?);
+        }
+        for (column, (_, kept)) in kept.iter_mut().zip(&reading.kept) {
+            if let Some(borrowed) = kept.borrowed(column, batch) {
+                *column = borrowed;
+            }
+        }
+        let rows = released_rows(row_batch(&reading.rows, groups, content, kept)?)?;
+        let bytes = borrowed_bytes(&rows)?;
+        self.rows.push_sized(rows, bytes)
     }
 
     fn end_chunk(&mut self) -> Result<(), AnonymizeError> {

@@ -15,6 +15,7 @@ use throng_core::out_of_core::SharedQuota;
 use tokio::runtime::Handle;
 
 use crate::AnonymizeError;
+use crate::borrowed_rows::owned_rows;
 use crate::resources::Resources;
 
 /// Appends a batch to a spill file, or finishes it with `None`. The engine's type of files in progress is not public.
@@ -23,6 +24,7 @@ type Spilling = Box<dyn FnMut(Option<&RecordBatch>) -> DataFusionResult<Option<A
 /// A buffer of batches that spills.
 pub(crate) struct SpillBuffer {
     spill: SpillManager,
+    schema: SchemaRef,
     quota: SharedQuota,
     reservation: MemoryReservation,
     held: Vec<RecordBatch>,
@@ -32,19 +34,24 @@ pub(crate) struct SpillBuffer {
 
 impl SpillBuffer {
     pub(crate) fn new(workspace: &Resources, schema: SchemaRef, quota: &SharedQuota, name: &'static str) -> Self {
-        let spill = workspace.spill_manager(schema);
+        let spill = workspace.spill_manager(Arc::clone(&schema));
         let reservation = match quota.most() {
             // No batch is ever buffered in memory.
             0 => workspace.reservation(name),
             _ => workspace.spillable_reservation(name),
         };
         let quota = quota.clone();
-        Self { spill, quota, reservation, held: Vec::new(), file: None, name }
+        Self { spill, schema, quota, reservation, held: Vec::new(), file: None, name }
     }
 
     /// Appends a batch. If no memory can be reserved for it, all batches are spilled.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), AnonymizeError> {
         let size = get_record_batch_memory_size(&batch);
+        self.push_sized(batch, size)
+    }
+
+    /// Appends a batch of this size, which may hold views in place of dictionaries as long as it is in memory.
+    pub(crate) fn push_sized(&mut self, batch: RecordBatch, size: usize) -> Result<(), AnonymizeError> {
         if self.file.is_none() {
             if self.quota.take(size) {
                 if self.reservation.try_grow(size).is_ok() {
@@ -56,7 +63,7 @@ impl SpillBuffer {
             self.spill()?;
         }
         match &mut self.file {
-            Some(file) => file(Some(&batch)).map(|_| ()).map_err(AnonymizeError::Spill),
+            Some(file) => file(Some(&owned_rows(batch, &self.schema)?)).map(|_| ()).map_err(AnonymizeError::Spill),
             None => Ok(()),
         }
     }
@@ -72,7 +79,7 @@ impl SpillBuffer {
             None => in_progress.finish(),
         });
         for batch in std::mem::take(&mut self.held) {
-            file(Some(&batch)).map_err(AnonymizeError::Spill)?;
+            file(Some(&owned_rows(batch, &self.schema)?)).map_err(AnonymizeError::Spill)?;
         }
         self.quota.give_back(self.reservation.free());
         self.file = Some(file);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::array::{Array, ArrayRef, MutableArrayData, RecordBatch, RecordBatchReader, make_array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use datafusion::catalog::TableProvider;
@@ -45,14 +45,17 @@ pub(crate) struct NativeTable {
 
 #[pymethods]
 impl NativeTable {
-    /// Takes all rows of an Arrow stream, without copying them. They can be read more than once, by all threads or in their order.
+    /// Takes all rows of an Arrow stream, without copying them. They can be read more than once, by all threads or in their order. Of a
+    /// frame that can be changed in place, numbers are copied: a release has those that were verified.
     #[staticmethod]
-    #[pyo3(signature = (frame, in_order = false))]
-    fn held(py: Python<'_>, frame: &Bound<'_, PyAny>, in_order: bool) -> PyResult<Self> {
+    #[pyo3(signature = (frame, in_order = false, is_mutable = false))]
+    fn held(py: Python<'_>, frame: &Bound<'_, PyAny>, in_order: bool, is_mutable: bool) -> PyResult<Self> {
         let reader = reader(frame)?;
         let schema = schema_of(py, &reader)?;
         let batches = collect(py, reader)?.map_err(|_| unreadable(py, FAILED))?;
         let threads = if in_order { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+        let batches = if is_mutable { batches.iter().map(own_numbers).collect() } else { Ok(batches) };
+        let batches = batches.map_err(|_| unreadable(py, FAILED))?;
         let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
         let has_views = has_views(&schema);
         let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
@@ -208,6 +211,21 @@ fn has_views(schema: &Schema) -> bool {
         DataType::Dictionary(_, values) => **values == DataType::Utf8View,
         other => *other == DataType::Utf8View,
     })
+}
+
+/// Copies the numbers, dates and times of a batch. Text and nested values are not in memory that a frame changes.
+fn own_numbers(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let own = |column: &ArrayRef| {
+        if !column.data_type().is_primitive() {
+            return Ok(Arc::clone(column));
+        }
+        let data = column.to_data();
+        let mut copy = MutableArrayData::new(vec![&data], false, data.len());
+        copy.try_extend(0, 0, data.len())?;
+        Ok(make_array(copy.freeze()))
+    };
+    let columns = batch.columns().iter().map(own).collect::<Result<_, ArrowError>>()?;
+    RecordBatch::try_new(batch.schema(), columns)
 }
 
 /// Deals batches to `threads` parts, in slices that share their memory. `None` if a batch does not fit the schema.

@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Time that other work has after an interrupt to remove what it has spilled. A user does not wait longer for the prompt; what is
 /// left is removed later, and at the latest when the process ends.
-const SHORT_GRACE: Duration = Duration::from_millis(800);
+const SHORT_GRACE: Duration = Duration::from_millis(500);
 
 /// How a call is executed. None of it affects the result.
 #[derive(FromPyObject)]

@@ -20,7 +20,7 @@ use throng_cli::documents::{
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::SamplingFraction;
 use throng_core::verify::{Promise, SensitivePromise};
-use throng_job::{JobError, Kind, RiskOptions, SweepSettings, Trial, fragment, risk_page, sweep_page};
+use throng_job::{JobError, JobOptions, Kind, RiskOptions, SweepSettings, Trial, fragment, risk_page, sweep_page};
 use throng_policy::{Policy, Role, hierarchy_lines};
 use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census_until};
 
@@ -84,6 +84,19 @@ pub fn draft(
     Ok((draft.text, draft.rows, draft.columns, draft.questions))
 }
 
+/// Waits for what is found out about a table under a policy.
+fn under_policy<T: Send + 'static, F: Future<Output = Result<T, JobError>> + Send + 'static>(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    table: Option<&NativeTable>,
+    settings: CallSettings,
+    find: impl FnOnce(Policy, JobOptions) -> F,
+) -> PyResult<T> {
+    let call = JobCall::new(settings, table);
+    let found = find(policy.policy().clone(), call.options.clone());
+    call.wait(py, found)
+}
+
 /// Checks a policy and its feasibility.
 #[pyfunction]
 #[pyo3(signature = (policy, table, settings))]
@@ -93,9 +106,8 @@ pub fn check(
     table: Option<&NativeTable>,
     settings: CallSettings,
 ) -> PyResult<String> {
-    let call = JobCall::new(settings, table);
-    let (policy, options) = (policy.policy().clone(), call.options.clone());
-    let checked = call.wait(py, async move { throng_job::check(&policy, &options).await })?;
+    let check = |policy: Policy, options| async move { throng_job::check(&policy, &options).await };
+    let checked = under_policy(py, policy, table, settings, check)?;
     let mut document = check_json(&checked);
     document["quasi"] = json!(checked.quasi);
     document["shortfalls"] = json!(checked.shortfalls);
@@ -111,9 +123,8 @@ pub fn plan(
     table: Option<&NativeTable>,
     settings: CallSettings,
 ) -> PyResult<String> {
-    let call = JobCall::new(settings, table);
-    let (policy, options) = (policy.policy().clone(), call.options.clone());
-    let planned = call.wait(py, async move { throng_job::plan(&policy, &options).await })?;
+    let plan = |policy: Policy, options| async move { throng_job::plan(&policy, &options).await };
+    let planned = under_policy(py, policy, table, settings, plan)?;
     let mut document = plan_json(&planned);
     document["shortfalls"] = json!(planned.checked.shortfalls);
     Ok(document.to_string())
@@ -129,11 +140,9 @@ pub fn bound(
     seconds: Option<u64>,
     settings: CallSettings,
 ) -> PyResult<String> {
-    let call = JobCall::new(settings, table);
-    let (policy, options) = (policy.policy().clone(), call.options.clone());
     let time = seconds.map(Duration::from_secs);
-    let found = call.wait(py, async move { throng_job::bound(&policy, time, &options).await })?;
-    Ok(bound_json(&found).to_string())
+    let bound = |policy: Policy, options| async move { throng_job::bound(&policy, time, &options).await };
+    Ok(bound_json(&under_policy(py, policy, table, settings, bound)?).to_string())
 }
 
 /// A policy of a sweep, or the reason why it is invalid: k, p, algorithm, policy, reason.

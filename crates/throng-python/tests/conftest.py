@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 # Before the package is used: no test reads or makes the secret of a user.
 os.environ["THRONG_SECRET"] = "a secret of these tests alone"
@@ -30,6 +31,36 @@ POLICY = {
         "hours": {"role": "insensitive"},
     },
 }
+
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+#: A policy for the people of the examples.
+POLICY_OF_PEOPLE = """
+version = 1
+privacy = { k = 5, p = 2 }
+columns.name.role = "identifier"
+columns.age.role = "quasi"
+columns.zip.role = "quasi"
+columns.diagnosis.role = "sensitive"
+"""
+
+
+@pytest.fixture
+def people_folder(tmp_path: Path) -> Path:
+    """A folder with the people of the examples and a policy for them."""
+    rows = range(600)
+    frame = pl.DataFrame(
+        {
+            "name": [f"Person {row}" for row in rows],
+            "age": [18 + row * row % 59 for row in rows],
+            "zip": [str(41000 + row * 7 % 41) for row in rows],
+            "diagnosis": [("flu", "gout", "asthma", "cold")[row * row % 11 % 4] for row in rows],
+        }
+    )
+    frame.write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY_OF_PEOPLE)
+    return tmp_path
 
 
 @pytest.fixture(autouse=True)

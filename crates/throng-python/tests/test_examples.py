@@ -14,38 +14,20 @@ import polars as pl
 import pytest
 
 import throng_privacy as throng
+from conftest import EXAMPLES, POLICY_OF_PEOPLE
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 README = Path(__file__).parent.parent / "README.md"
 SCHEDULERS = {"airflow_dag.py", "dagster_asset.py"}
-POLICY = """
-version = 1
-privacy = { k = 5, p = 2 }
-columns.name.role = "identifier"
-columns.age.role = "quasi"
-columns.zip.role = "quasi"
-columns.diagnosis.role = "sensitive"
-"""
 
 
 @pytest.fixture
-def people(tmp_path, monkeypatch) -> pl.DataFrame:
-    """A folder with a table of people, and the table."""
-    monkeypatch.chdir(tmp_path)
+def people(people_folder, monkeypatch) -> pl.DataFrame:
+    """The folder of the people, with a hierarchy, as the current one; and the table."""
+    monkeypatch.chdir(people_folder)
     monkeypatch.setenv("THRONG_LEDGER_KEY", "a key of these tests alone, and long enough")
-    rows = range(600)
-    frame = pl.DataFrame(
-        {
-            "name": [f"Person {row}" for row in rows],
-            "age": [18 + row * row % 59 for row in rows],
-            "zip": [str(41000 + row * 7 % 41) for row in rows],
-            "diagnosis": [("flu", "gout", "asthma", "cold")[row * row % 11 % 4] for row in rows],
-        }
-    )
-    frame.write_parquet("people.parquet")
+    frame = pl.read_parquet("people.parquet")
     codes = sorted(set(frame["zip"]))
     Path("zip.csv").write_text("".join(f"{code};{code[:4]}*;*\n" for code in codes))
-    Path("policy.toml").write_text(POLICY)
     return frame
 
 
@@ -118,7 +100,7 @@ def test_the_task_of_airflow(people, monkeypatch):
     monkeypatch.setitem(sys.modules, "airflow.sdk.exceptions", _module("airflow.sdk.exceptions", AirflowFailException=_Failed))
     runpy.run_path(str(EXAMPLES / "airflow_dag.py"))
     assert results[0]["rows"] == 600
-    Path("policy.toml").write_text(POLICY.replace("k = 5", "k = 5000"))
+    Path("policy.toml").write_text(POLICY_OF_PEOPLE.replace("k = 5", "k = 5000"))
     with pytest.raises(_Failed, match="can't be met"):
         runpy.run_path(str(EXAMPLES / "airflow_dag.py"))
 

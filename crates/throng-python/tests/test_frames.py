@@ -98,6 +98,24 @@ def test_a_stream_that_is_asked_for_twice_says_so(census, policy):
         _native.anonymize(read, table, settings)
 
 
+def test_a_frame_that_is_changed_in_place_does_not_change_its_release():
+    import numpy as np
+
+    rows = np.arange(ROWS)
+    columns = {"age": rows % 50, "weight": rows / 7, "seen": rows.astype("datetime64[s]"), "illness": rows % 5}
+    frame = pd.DataFrame({**columns, "note": [f"the note of row number {row}" for row in rows]})
+    shared = pa.RecordBatchReader.from_stream(frame).read_all()
+    release = throng.anonymize(
+        frame, k=5, p=2, quasi=["age"], sensitive=["illness"], insensitive=["weight", "seen", "note"]
+    )
+    expected = pa.table(release).to_pylist()
+    for column in ("weight", "seen", "illness", "note"):
+        frame.loc[:, column] = frame[column].iloc[0]
+    assert shared["weight"].unique().to_pylist() == [0.0], "pandas shares the memory of such a frame"
+    assert pa.table(release).to_pylist() == expected
+    assert release.verify()
+
+
 def test_locations_have_the_same_release(census, policy, tmp_path):
     expected = pa.table(throng.anonymize(census, policy))
     path = tmp_path / "people.parquet"

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import throng_privacy as throng
+from store import store
 
 QUASI = ["age", "region", "sex"]
 NAMED = {"quasi": QUASI, "sensitive": ["occupation"], "insensitive": ["hours"], "unlisted": "drop"}
@@ -69,8 +70,8 @@ def test_warnings_are_seen_before_a_release_is_published(census, file, toml, tmp
 def test_a_stream_is_read_once_unless_the_policy_needs_it_again(frame, policy, tmp_path, monkeypatch):
     assert throng.run(frame, policy, output=tmp_path / "once").rows == 3000
     reads = []
-    opened = throng._api.open_data
-    monkeypatch.setattr(throng._api, "open_data", lambda data, **how: reads.append(how["reads"]) or opened(data, **how))
+    opened = throng._data.open_data
+    monkeypatch.setattr(throng._data, "open_data", lambda data, **how: reads.append(how["reads"]) or opened(data, **how))
     people = pl.LazyFrame(throng.generate_census(3000, seed=7))
     throng.run(people, policy, output=tmp_path / "again")
     throng.run(people, {**policy, "privacy": {"k": 5, "p": 2, "attacks": {"max_gain": 1000.0}}}, output=tmp_path / "examined")
@@ -282,3 +283,26 @@ def test_lists_are_sensitive_element_by_element():
         most = carriers.drop_nulls("diagnoses").group_by("diagnoses").len()["len"].max() or 0
         assert most <= 0.75 * of_class.height + 1e-9
     assert sorted(map(str, pl.DataFrame(release)["diagnoses"].to_list())) == sorted(map(str, people["diagnoses"].to_list()))
+
+
+def test_a_table_is_read_from_a_store_and_its_release_published_there(census, policy, tmp_path, monkeypatch):
+    pq.write_table(census, tmp_path / "people.parquet")
+    expected = throng.anonymize(tmp_path / "people.parquet", policy).write(tmp_path / "released")
+    with store() as (address, objects):
+        for name, value in (("ENDPOINT_URL", address), ("ALLOW_HTTP", "true"), ("REGION", "us-east-1")):
+            monkeypatch.setenv(f"AWS_{name}", value)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        objects["lake/people/part.parquet"] = (tmp_path / "people.parquet").read_bytes()
+        assert throng.risk("s3://lake/people/", quasi=QUASI).rows == census.num_rows
+        release = throng.anonymize("s3://lake/people/part.parquet", policy)
+        written = release.write("s3://lake/released")
+        assert (written.rows, written.files) == (expected.rows, expected.files)
+        published = {name.removeprefix("lake/released/"): content for name, content in objects.items() if "/released/" in name}
+        files = [name for name in published if name.endswith(".parquet")]
+        assert [published[name] for name in files] == [path.read_bytes() for path in sorted((tmp_path / "released").rglob("*.parquet"))]
+        assert throng.verify("s3://lake/released", policy).rows == written.rows
+        with pytest.raises(throng.PolicyError, match="overwrite=True"):
+            release.write("s3://lake/released")
+        with pytest.raises(throng.NotFound):
+            throng.anonymize("s3://lake/nobody.parquet", policy)

@@ -16,23 +16,14 @@ import sys
 from pathlib import Path
 
 import duckdb
-import polars as pl
 import pytest
 
 import throng_privacy as throng
+from conftest import EXAMPLES, POLICY_OF_PEOPLE
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 PINNED = Path(__file__).parent / "recipes"
 PACKAGE = Path(throng.__file__).parent
 QUASI = ["age", "zip"]
-POLICY = """
-version = 1
-privacy = { k = 5, p = 2 }
-columns.name.role = "identifier"
-columns.age.role = "quasi"
-columns.zip.role = "quasi"
-columns.diagnosis.role = "sensitive"
-"""
 
 
 def environment(name: str) -> Path:
@@ -53,20 +44,9 @@ def environment(name: str) -> Path:
 
 
 @pytest.fixture
-def people(tmp_path) -> Path:
+def people(people_folder) -> Path:
     """A folder with a table of people and a policy."""
-    rows = range(600)
-    frame = pl.DataFrame(
-        {
-            "name": [f"Person {row}" for row in rows],
-            "age": [18 + row * row % 59 for row in rows],
-            "zip": [str(41000 + row * 7 % 41) for row in rows],
-            "diagnosis": [("flu", "gout", "asthma", "cold")[row * row % 11 % 4] for row in rows],
-        }
-    )
-    frame.write_parquet(tmp_path / "people.parquet")
-    (tmp_path / "policy.toml").write_text(POLICY)
-    return tmp_path
+    return people_folder
 
 
 def alone(folder: Path) -> Path:
@@ -134,7 +114,7 @@ def test_the_asset_and_its_check_run_in_dagster(people):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {"success": True, "passed": [True], "rows": [600]}
     assert throng.verify(people / "released" / "people", people / "policy.toml").rows == 600
-    (people / "policy.toml").write_text(POLICY.replace("k = 5", "k = 5000"))
+    (people / "policy.toml").write_text(POLICY_OF_PEOPLE.replace("k = 5", "k = 5000"))
     failed = run(people, *line, DAGSTER_HOME="", DAGSTER_DISABLE_TELEMETRY="1")
     assert json.loads(failed.stdout.splitlines()[-1]) == {"success": False, "passed": [], "rows": []}
     assert "PrivacyError" in failed.stderr
@@ -154,7 +134,7 @@ def test_the_task_runs_in_airflow(people):
     done = run(people, programs / "airflow", "dags", "test", "release_people", **variables)
     assert "state=success" in done.stdout + done.stderr, done.stdout + done.stderr
     assert throng.verify(people / "released" / "people", people / "policy.toml").rows == 600
-    (people / "policy.toml").write_text(POLICY.replace("k = 5", "k = 5000"))
+    (people / "policy.toml").write_text(POLICY_OF_PEOPLE.replace("k = 5", "k = 5000"))
     failed = run(people, programs / "airflow", "dags", "test", "release_people", **variables)
     output = failed.stdout + failed.stderr
     assert "state=failed" in output, output

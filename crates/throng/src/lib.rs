@@ -132,8 +132,14 @@
 //!
 //! # Threads
 //!
-//! The functions here are asynchronous and run on the Tokio runtime of the caller; [`blocking`] has them for plain threads. The
-//! search for classes uses the global thread pool of rayon.
+//! The functions here are asynchronous and run on the Tokio runtime of the caller; [`blocking`] has them for plain threads. Classes
+//! are formed, and rows built, on the global thread pool of rayon, or on a smaller one if the session has fewer
+//! `target_partitions` than that has threads.
+//!
+//! # Memory
+//!
+//! Batches of a table in memory are not copied while the release is made. It refers to them until it is dropped; its own batches
+//! have none of their buffers.
 //!
 //! # Extensions
 //!

@@ -21,6 +21,7 @@ use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column, numbers};
 use crate::release_plan::ReleasePlan;
 use crate::snapshot::Snapshot;
+use crate::threads::Threads;
 
 /// Memory per row besides its pass-through columns: group, row hash, class and position.
 pub(super) const ROW_BYTES: usize = 28;
@@ -40,6 +41,7 @@ pub(super) struct HeldRows {
     class_ends: Vec<u32>,
     columns: Vec<KeptColumn>,
     batch_rows: BatchRows,
+    threads: Threads,
     /// Memory for rows and order.
     _reservations: Vec<MemoryReservation>,
 }
@@ -67,6 +69,7 @@ impl HeldRows {
         lexicons: Lexicons,
     ) -> Result<(Self, Checksum), AnonymizeError> {
         let rows = snapshot.kept_rows() as usize;
+        let threads = snapshot.workspace.threads().clone();
         let group_of = plan.groups_of(&mut snapshot.survey)?;
         let (groups, hashes) = groups_and_hashes(&snapshot, &group_of, rows)?;
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);
@@ -88,7 +91,8 @@ impl HeldRows {
         drop((groups, hashes));
         let scattered = columns.iter().filter(|column| column.is_scattered()).count();
         reservations[0].resize(rows * (ORDER_BYTES + scattered * VIEW_BYTES));
-        Ok((Self { order: order.into(), class_ends, columns, batch_rows, _reservations: reservations }, checksum))
+        let order = order.into();
+        Ok((Self { order, class_ends, columns, batch_rows, threads, _reservations: reservations }, checksum))
     }
 
     /// Streams all rows; `ahead` batches are built concurrently.
@@ -103,7 +107,8 @@ impl HeldRows {
         let ranges = (0..total).step_by(batch_rows).map(move |first| first..total.min(first + batch_rows));
         let batch = move |range| {
             let (rows, labels) = (Arc::clone(&rows), Arc::clone(&labels));
-            SpawnedTask::spawn_blocking(move || rows.batch(range, &labels, form)).map(|batch| {
+            let built = move || rows.threads.run(|| rows.batch(range, &labels, form));
+            SpawnedTask::spawn_blocking(built).map(|batch| {
                 batch.map_err(|_| DataFusionError::from(AnonymizeError::Task))?.map_err(DataFusionError::from)
             })
         };

@@ -34,6 +34,7 @@ use crate::release_plan::ReleasePlan;
 use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
 use crate::spill_buffer::BufferedBatches;
+use crate::threads::Threads;
 
 /// Maximum size of a bucket: the memory for rows divided by `BUCKET_SHARE`, and at most `BUCKET_BYTES`.
 const BUCKET_SHARE: usize = 4;
@@ -208,6 +209,7 @@ struct SortedBucket {
     batches: Vec<RecordBatch>,
     /// Batch, row and class, in release order.
     order: Vec<(u32, u32, u32)>,
+    threads: Threads,
     _reservation: MemoryReservation,
 }
 
@@ -227,7 +229,7 @@ impl SortedBucket {
         }
         keys.sort_unstable();
         let order = keys.into_iter().map(|(class, _, batch, row)| (batch, row, class)).collect();
-        Ok(Self { batches, order, _reservation: reservation })
+        Ok(Self { batches, order, threads: workspace.threads().clone(), _reservation: reservation })
     }
 
     fn stream(
@@ -244,11 +246,12 @@ impl SortedBucket {
             let runs: Vec<Run> = runs.collect();
             let places: Vec<(usize, usize)> =
                 order.iter().map(|(batch, row, _)| (*batch as usize, *row as usize)).collect();
-            let batch = labels.batch(form, &runs, |kept| {
+            let kept = |kept| {
                 let column = |batch| RecordBatch::column(batch, kept_column(kept)).as_ref();
                 let arrays: Vec<&dyn Array> = self.batches.iter().map(column).collect();
                 interleave(&arrays, &places).map_err(|source| AnonymizeError::Kernel("interleave", source))
-            });
+            };
+            let batch = self.threads.run(|| labels.batch(form, &runs, kept));
             batch.map_err(DataFusionError::from)
         })
     }

@@ -251,7 +251,8 @@ impl EmissionMaker {
             let chosen = (!emission.released.is_empty()).then(|| taken(&rows, &emission.released)).transpose()?;
             Ok(DecidedRows { emission, groups, chosen })
         };
-        tokio::task::spawn_blocking(decide).await.map_err(|_| AnonymizeError::Task)?
+        let threads = self.workspace.threads().clone();
+        tokio::task::spawn_blocking(move || threads.run(decide)).await.map_err(|_| AnonymizeError::Task)?
     }
 
     /// Anonymizes rows as a separate table, and verifies the release.
@@ -260,7 +261,8 @@ impl EmissionMaker {
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(rows)])));
         let snapshot = Snapshot::of_stream(rows, self.anonymizer.binding(), seed, true, &self.workspace).await?;
         let (anonymizer, span) = (Arc::clone(&self.anonymizer), tracing::Span::current());
-        let work = move || span.in_scope(|| anonymizer.release(snapshot, &NoProgress));
+        let threads = self.workspace.threads().clone();
+        let work = move || threads.run(|| span.in_scope(|| anonymizer.release(snapshot, &NoProgress)));
         let release = tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)??;
         let release = Arc::new(release);
         release.verify(&self.anonymizer, self.batch_rows, self.ahead).await?;

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._arguments import several_locations, several_names, several_numbers
-from ._data import locations_of, open_data
+from ._data import given_locations, given_table, locations_of, open_data
 from ._policy import column_names, policy as build_policy, read_policy
 from ._draft import Draft
 from ._release import Release, Written
@@ -121,16 +121,16 @@ def anonymize(
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     read = read_policy(
         chosen,
-        locations=None if data is None else locations_of(data),
+        locations=given_locations(data),
         k=k,
         p=p,
         budget=budget,
         seed=seed,
         secret=secret,
     )
-    opened = None if data is None else open_data(data, reads=read.reads)
+    table = given_table(data, reads=read.reads)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        native = _native.anonymize(read, None if opened is None else opened.table, settings)
+        native = _native.anonymize(read, table, settings)
     return Release(native, call_settings)
 
 
@@ -173,7 +173,7 @@ def run(
         raise UsageError(msg)
     read = read_policy(
         policy,
-        locations=None if data is None else locations_of(data),
+        locations=given_locations(data),
         k=k,
         p=p,
         budget=budget,
@@ -183,9 +183,9 @@ def run(
         is_published=True,
         is_overwritten=overwrite,
     )
-    opened = None if data is None else open_data(data, reads=read.reads)
+    table = given_table(data, reads=read.reads)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        outcome, metrics = _native.run(read, None if opened is None else opened.table, rebase, settings)
+        outcome, metrics = _native.run(read, table, rebase, settings)
     return Written(json.loads(outcome), {} if metrics is None else json.loads(metrics))
 
 
@@ -280,12 +280,10 @@ def check(
     True
     """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    read = read_policy(
-        chosen, locations=None if data is None else locations_of(data), k=k, p=p, budget=budget, seed=seed
-    )
-    opened = None if data is None else open_data(data, reads=_MANY)
+    read = read_policy(chosen, locations=given_locations(data), k=k, p=p, budget=budget, seed=seed)
+    table = given_table(data, reads=_MANY)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        document = _native.check(read, None if opened is None else opened.table, settings)
+        document = _native.check(read, table, settings)
     return Check(json.loads(document))
 
 
@@ -316,12 +314,10 @@ def plan(
     1
     """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    read = read_policy(
-        chosen, locations=None if data is None else locations_of(data), k=k, p=p, budget=budget, seed=seed
-    )
-    opened = None if data is None else open_data(data, reads=_MANY)
+    read = read_policy(chosen, locations=given_locations(data), k=k, p=p, budget=budget, seed=seed)
+    table = given_table(data, reads=_MANY)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        document = _native.plan(read, None if opened is None else opened.table, settings)
+        document = _native.plan(read, table, settings)
     return Plan(json.loads(document))
 
 
@@ -357,11 +353,10 @@ def bound(
     """
     check_number("seconds", seconds)
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
-    locations = None if data is None else locations_of(data)
-    read = read_policy(chosen, locations=locations, k=k, p=p, budget=budget, seed=seed, secret=secret)
-    opened = None if data is None else open_data(data)
+    read = read_policy(chosen, locations=given_locations(data), k=k, p=p, budget=budget, seed=seed, secret=secret)
+    table = given_table(data)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        document = _native.bound(read, None if opened is None else opened.table, seconds, settings)
+        document = _native.bound(read, table, seconds, settings)
     return Bound(json.loads(document))
 
 
@@ -407,7 +402,7 @@ def sweep(
     ks, ps, tried_algorithms = several_numbers("k", k), several_numbers("p", p), several_names("algorithms", algorithms)
     first_k = ks[0] if ks else None
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, first_k)
-    locations = None if data is None else locations_of(data)
+    locations = given_locations(data)
     base_k, base_p = _grid_base(chosen, next(iter(ks), None), next(iter(ps), None), secret)
 
     def read(one_k: int, one_p: int, algorithm: str | None) -> _native.NativePolicy:
@@ -440,9 +435,8 @@ def sweep(
         # All of them fail for the same reason, most likely: a policy that is wrong in itself.
         read(trials[0][0], trials[0][1], next(iter(tried_algorithms), None))
     # MDR surveys the table by itself, and the errors of counts are those of its rows.
-    opened = None if data is None else open_data(data, reads=_MANY if utility else len(surveys))
+    table = given_table(data, reads=_MANY if utility else len(surveys))
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        table = None if opened is None else opened.table
         document, page, part = _native.sweep(trials, loss, utility, table, settings)
     return Sweep(json.loads(document), page, part)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from ._kinds import is_dict, is_list, is_location, is_ordered
 from ._settings import check_number
 from .exceptions import UsageError
 
@@ -46,9 +47,9 @@ def several_locations(name: str, given: object) -> list[str]:
     >>> several_locations("against", "released/monday")
     ['released/monday']
     """
-    listed = _listed(name, given, lambda one: isinstance(one, (str, os.PathLike)))
+    listed = _listed(name, given, is_location)
     for one in listed:
-        if not isinstance(one, (str, os.PathLike)):
+        if not is_location(one):
             msg = f"{name} has a {type(one).__name__}, and needs locations: paths or URLs"
             raise UsageError(msg)
     return [os.fspath(one) for one in listed]
@@ -56,8 +57,9 @@ def several_locations(name: str, given: object) -> list[str]:
 
 def several_tables(given: object) -> list[Any]:
     """Returns one table, or several: a frame is one, although some frames can be iterated over."""
-    is_several = isinstance(given, (list, tuple)) or (hasattr(given, "__next__") and not hasattr(given, "__arrow_c_stream__"))
-    return list(given) if is_several else [given]  # type: ignore[call-overload]
+    if is_list(given) or (is_ordered(given) and hasattr(given, "__next__") and not hasattr(given, "__arrow_c_stream__")):
+        return list(given)
+    return [given]
 
 
 def _is_whole(given: object) -> bool:
@@ -71,7 +73,7 @@ def _is_whole(given: object) -> bool:
 def _listed(name: str, given: object, is_one: Callable[[object], bool]) -> list[Any]:
     if is_one(given):
         return [given]
-    if isinstance(given, (str, bytes, set, frozenset, Mapping)) or not isinstance(given, Iterable):
+    if is_dict(given) or not is_ordered(given):
         msg = f"{name} is a {type(given).__name__}, and must be one value or a list of them"
         raise UsageError(msg)
     return list(given)

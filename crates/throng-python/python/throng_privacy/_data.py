@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, Union, runtime_checkable
 
 from . import _native
+from ._kinds import is_list, is_location
 from .exceptions import DataError, UsageError
 
 
@@ -40,27 +42,31 @@ class Opened(NamedTuple):
 
 def locations_of(data: object) -> list[str]:
     """Returns the locations of a table, or a name for one that has none."""
-    if isinstance(data, (str, os.PathLike)):
-        return [location(data)]
-    return [location(one) for one in data] if _is_location(data) else ["table"]  # type: ignore[attr-defined]
+    return _locations(data) or ["table"]
 
 
-def _is_location(data: object) -> bool:
-    if isinstance(data, (list, tuple)):
-        return bool(data) and all(isinstance(one, (str, os.PathLike)) for one in data)
-    return isinstance(data, (str, os.PathLike))
+def given_locations(data: object) -> list[str] | None:
+    """Returns the locations of a table, if there is one."""
+    return None if data is None else locations_of(data)
+
+
+def given_table(data: object, *, reads: int = 1) -> _native.NativeTable | None:
+    """Opens a table that is read ``reads`` times, if there is one and it is not read from its locations."""
+    return None if data is None else open_data(data, reads=reads).table
+
+
+def _locations(data: object) -> list[str]:
+    """Returns a location, or a list of nothing else; no location for any other object."""
+    listed: Sequence[object] = data if is_list(data) else [data]
+    places = [os.fspath(one) for one in listed if is_location(one)]
+    return places if len(places) == len(listed) else []
 
 
 def open_data(data: object, *, reads: int = 1, in_order: bool = False) -> Opened:
     """Opens a table that is read ``reads`` times. With ``in_order``, the rows of a frame are read one after the other."""
-    if _is_location(data):
-        return Opened(None, locations_of(data))
-    return Opened(_table(data, reads, in_order), locations_of(data))
-
-
-def location(data: str | os.PathLike[str]) -> str:
-    """Returns a location as text."""
-    return os.fspath(data)
+    if places := _locations(data):
+        return Opened(None, places)
+    return Opened(_table(data, reads, in_order), ["table"])
 
 
 def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
@@ -131,7 +137,7 @@ def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
         msg = f"the frame has a column and an index named {_quoted(twice)}; rename one of them, or leave the index out: frame.reset_index(drop=True)"
         raise DataError(msg)
     try:
-        return _native.NativeTable.held(frame, in_order)
+        return _native.NativeTable.held(frame, in_order, is_mutable=True)
     except DataError:
         if not _has_arrow(frame):
             msg = (

@@ -48,7 +48,7 @@ class Draft:
     @property
     def questions(self) -> list[Question]:
         """The questions that are left open."""
-        asked = []
+        asked: list[Question] = []
         for table, key, value, comments in _entries(self.text):
             if value == '"?"':
                 asked.append(Question(f"{table}.{key}", " ".join(comments)))
@@ -67,7 +67,7 @@ class Draft:
         """
         paths = {f"columns.{_key(name)}.role": role for name, role in roles.items()}
         wanted = {**paths, **(answers or {})}
-        kept, table = [], ""
+        kept, table = list[str](), ""
         for line in self.text.splitlines(keepends=True):
             head, entry = _HEADER.match(line.rstrip()), _ENTRY.match(line.rstrip())
             if head:

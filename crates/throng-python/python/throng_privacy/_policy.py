@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, Union
 
 from . import _native, hierarchy as hierarchies
 from ._draft import Draft
+from ._kinds import is_dict, is_list, is_location, is_ordered
 from ._settings import check_number
 from .exceptions import UsageError
 
@@ -47,7 +48,7 @@ def policy(
     """
     built: dict[str, Any] = {"version": 1}
     for name, section in sections.items():
-        if not isinstance(section, Mapping):
+        if not is_dict(section):
             msg = f"{name} is a section of a policy, and needs a dict"
             raise UsageError(msg)
         built[name] = copy.deepcopy(dict(section))
@@ -79,7 +80,7 @@ def column_names(role: str, named: object) -> list[str]:
     >>> column_names("quasi", (name for name in ("age", "zip")))
     ['age', 'zip']
     """
-    if isinstance(named, (str, bytes, set, frozenset)) or not isinstance(named, Iterable):
+    if not is_ordered(named):
         msg = f"the {role} columns need a list of names or a dict, and not a {type(named).__name__}"
         raise UsageError(msg)
     names = list(named)
@@ -91,7 +92,7 @@ def column_names(role: str, named: object) -> list[str]:
 
 
 def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
-    if isinstance(named, Mapping):
+    if is_dict(named):
         return {name: _of_column(role, name, named[name]) for name in column_names(role, named)}
     return {name: {} for name in column_names(role, named)}
 
@@ -99,7 +100,7 @@ def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
 def _of_column(role: str, name: str, settings: object) -> dict[str, Any]:
     if settings is None:
         return {}
-    if not isinstance(settings, Mapping):
+    if not is_dict(settings):
         example = '{"p": 3}' if role == "sensitive" else '{"hierarchy": ...}'
         msg = f"the settings of the {role} column `{name}` are a {type(settings).__name__}, and must be a dict, such as {example}"
         raise UsageError(msg)
@@ -118,10 +119,10 @@ def _normalized(given: Mapping[str, Any]) -> dict[str, Any]:
     plain = dict(given)
     plain.setdefault("version", 1)
     columns = plain.get("columns")
-    if isinstance(columns, Mapping):
+    if is_dict(columns):
         plain["columns"] = {
             name: {**settings, "hierarchy": hierarchies.normalize(settings["hierarchy"])}
-            if isinstance(settings, Mapping) and "hierarchy" in settings
+            if is_dict(settings) and "hierarchy" in settings
             else settings
             for name, settings in columns.items()
         }
@@ -162,11 +163,11 @@ def read_policy(
     }
     if isinstance(given, Draft):
         return _native.NativePolicy.parse(given.text, replacements)
-    if isinstance(given, Mapping):
+    if is_dict(given):
         return _native.NativePolicy.from_json(_json(_normalized(given)), replacements)
     if isinstance(given, str) and is_toml(given):
         return _native.NativePolicy.parse(given, replacements)
-    if isinstance(given, (str, os.PathLike)):
+    if is_location(given):
         return _native.NativePolicy.load(given, replacements)
     msg = f"an object of type {type(given).__name__} is no policy; give a path, TOML, a dict or a draft, or name columns: quasi=[...]"
     raise UsageError(msg)
@@ -191,14 +192,14 @@ def _plain(value: object, place: tuple[str, ...]) -> object:
         raise _no_value("a number that is not finite", place)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    if isinstance(value, Mapping):
+    if is_dict(value):
         for key in value:
             if not isinstance(key, str):
                 raise _no_value(f"a key that is a {type(key).__name__}", place)
         return {key: _plain(below, (*place, key)) for key, below in value.items()}
-    if isinstance(value, (list, tuple)):
+    if is_list(value):
         return [_plain(one, place) for one in value]
-    if isinstance(value, os.PathLike):
+    if is_location(value):
         return os.fspath(value)
     if isinstance(value, numbers.Real):
         return int(value) if isinstance(value, numbers.Integral) else _plain(float(value), place)

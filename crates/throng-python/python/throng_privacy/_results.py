@@ -28,7 +28,17 @@ class Document:
 
 
 @dataclass(frozen=True)
-class _Page(Document):
+class _OfTable(Document):
+    """A result about the rows of a table."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self._document["rows"])
+
+
+@dataclass(frozen=True)
+class _Page(_OfTable):
     _page: str = field(repr=False)
     _fragment: str = field(repr=False)
 
@@ -53,11 +63,6 @@ class Risk(_Page):
 
     The figures are for the data controller. Some concern few rows, and must not be published.
     """
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self._document["rows"])
 
     @property
     def classes(self) -> int:
@@ -103,7 +108,7 @@ class Risk(_Page):
 
 
 @dataclass(frozen=True)
-class Check(Document):
+class Check(_OfTable):
     """Whether a table can be released under a policy."""
 
     @property
@@ -115,11 +120,6 @@ class Check(Document):
     def shortfalls(self) -> list[str]:
         """Everything that stands in the way."""
         return list(self._document["shortfalls"])
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self._document["rows"])
 
     @property
     def suppressed_rows(self) -> int:
@@ -180,13 +180,8 @@ class Plan(Check):
 
 
 @dataclass(frozen=True)
-class Bound(Document):
+class Bound(_OfTable):
     """The least loss that a release under a policy can have, and the loss of the one that the policy has."""
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self._document["rows"])
 
     @property
     def measure(self) -> str:
@@ -279,11 +274,6 @@ class Sweep(_Page):
     """Risk and loss of several policies on one table."""
 
     @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self._document["rows"])
-
-    @property
     def trials(self) -> list[Trial]:
         """All policies, in the order of the grid."""
         return [Trial(trial) for trial in self._document["trials"]]
@@ -301,18 +291,13 @@ class Sweep(_Page):
 
 
 @dataclass(frozen=True)
-class Verification(Document):
+class Verification(_OfTable):
     """What the verifier has counted in the values of a table."""
 
     @property
     def holds(self) -> bool:
         """Whether the promise is kept."""
         return bool(self._document["satisfied"])
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self._document["rows"])
 
     @property
     def classes(self) -> int:
@@ -339,7 +324,7 @@ class Verification(Document):
         """What breaks the promise; ``None`` if it holds."""
         if self.holds:
             return None
-        broken = []
+        broken: list[str] = []
         if self._document["classes_below_k"]:
             broken.append(f"the smallest class has {self.smallest_class} rows, and {self._document['k']} are required")
         broken += [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from .exceptions import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from . import _native
 
@@ -105,7 +105,7 @@ def call_settings(
     threads: int | None = None,
     memory_limit: int | str | None = None,
     on_progress: Callable[[str, int, int | None], object] | bool | None = None,
-) -> Iterator[_native.CallSettings]:
+) -> Generator[_native.CallSettings]:
     """Returns the settings of a call. Ends the bar after it."""
     check_number("threads", threads, 1)
     if on_progress is not None and not isinstance(on_progress, bool) and not callable(on_progress):

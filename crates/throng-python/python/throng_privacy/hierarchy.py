@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from ._kinds import is_dict, is_list, is_location, is_several
 from .exceptions import UsageError
 
 __all__ = ["dates", "from_csv", "from_frame", "intervals", "lines", "mask", "normalize", "paths", "tree", "widths"]
@@ -126,9 +127,9 @@ def _rows(frame: Any) -> tuple[list[str], Iterable[Sequence[object]]]:
 
 def normalize(given: object) -> object:
     """Returns the hierarchy of a policy for a path, a dict, or a frame."""
-    if isinstance(given, (str, os.PathLike)):
+    if is_location(given):
         return os.fspath(given)
-    if isinstance(given, Mapping):
+    if is_dict(given):
         if given and set(given) <= _FORMS | {"delimiter", "origin", "growth", "levels"} and set(given) & _FORMS:
             return dict(given)
         _check_form(given)
@@ -140,16 +141,16 @@ def _check_form(groups: Mapping[str, Any]) -> None:
     """Raises an exception for a dict of groups that seems to be a misspelled builder, such as ``{"interval": [5, 10]}``."""
     for name, below in groups.items():
         values = [below] if isinstance(below, (int, float)) else below
-        is_numbers = isinstance(values, (list, tuple)) and all(isinstance(value, (int, float)) for value in values)
-        if is_numbers and values and (meant := difflib.get_close_matches(str(name), ("intervals", "width"), 1)):
+        is_numbers = is_list(values) and len(values) > 0 and all(isinstance(value, (int, float)) for value in values)
+        if is_numbers and (meant := difflib.get_close_matches(str(name), ("intervals", "width"), 1)):
             msg = f"a hierarchy has no builder of this name; did you mean `{meant[0]}`? For a group of values, write them as texts"
             raise UsageError(msg)
 
 
 def _branch(groups: object) -> object:
-    if isinstance(groups, Mapping):
+    if is_dict(groups):
         return {str(name): _branch(below) for name, below in groups.items()}
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
+    if not is_several(groups):
         msg = "a group of a hierarchy is a list of values, or a dict of groups"
         raise UsageError(msg)
     return [str(value) for value in groups]

@@ -6,6 +6,7 @@ import hashlib
 import threading
 import weakref
 from concurrent.futures import Future
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,8 @@ def register(ctx: Any, *, memory_limit: int | str | None = None, secret: str | N
     >>> ctx.sql("select k_anonymity(age) as k from (values (25), (25), (64)) as people (age)").to_pydict()
     {'k': [1]}
     """
-    import datafusion
-
+    # Its functions have types that its own package does not state in full.
+    datafusion: Any = import_module("datafusion")
     for function in _native.SqlFunctions.scalar():
         ctx.register_udf(datafusion.udf(function))
     for function in _native.SqlFunctions.aggregate():
@@ -111,7 +112,7 @@ class _Releases:
                 policy,
                 memory_limit=self._memory_limit,
                 secret=self._secret,
-                on_progress=lambda *_: _raise_if(is_stopped),
+                on_progress=lambda _stage, _done, _total: _raise_if(is_stopped),
             )
             self._made[name, policy] = (seen, release)
             return release
