@@ -266,6 +266,28 @@ impl SnapshotColumns {
         Ok(columns)
     }
 
+    /// Returns a hasher of the released columns. The unit is not released, so neither order nor checksum of the rows may depend
+    /// on it. It comes last.
+    fn hasher(&self) -> Result<RowHasher, AnonymizeError> {
+        let released = self.kept.iter().filter(|(_, kept)| kept.source.name != UNIT_COLUMN);
+        let types: Vec<DataType> = released.map(|(_, kept)| kept.data_type()).collect();
+        Ok(RowHasher::new(&types, self.seed)?)
+    }
+
+    /// Returns the rows of a batch as they are buffered, with these numbers.
+    fn kept_rows(
+        &self,
+        columns: &[ArrayRef],
+        numbers: Vec<u32>,
+        compactor: &mut DictionaryEncoder,
+        hasher: &mut RowHasher,
+    ) -> Result<RecordBatch, AnonymizeError> {
+        let kept = self.kept.iter().map(|(place, kept)| kept.of(&columns[*place], compactor));
+        let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
+        let content = hasher.hash(&kept, numbers.len())?;
+        row_batch(&self.rows, numbers, content, kept)
+    }
+
     /// Returns the surveyed ones among the columns of a batch.
     fn surveyed(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
         self.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect()
@@ -291,6 +313,20 @@ pub(crate) fn survey_rows(
     let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
     let groups = numbers.into_iter().map(group).collect();
     Ok(Some((merged.table, groups)))
+}
+
+/// Returns rows as they are buffered for a release, with these numbers.
+pub(crate) fn buffered_rows(
+    rows: &RecordBatch,
+    numbers: Vec<u32>,
+    binding: &Binding,
+    seed: u64,
+    workspace: &Resources,
+) -> Result<RecordBatch, AnonymizeError> {
+    let reading = SnapshotColumns::new(binding, seed, true, workspace.clone(), Arc::new(NoProgress));
+    let mut compactor = DictionaryEncoder::default();
+    let columns = reading.of_batch(rows, &mut compactor)?;
+    reading.kept_rows(&columns, numbers, &mut compactor, &mut reading.hasher()?)
 }
 
 /// Returns the surveyed columns: quasi-identifiers, then sensitive columns.
@@ -320,14 +356,11 @@ struct StreamSurvey {
 impl StreamSurvey {
     async fn read(mut stream: SendableRecordBatchStream, reading: &SnapshotColumns) -> Result<Self, AnonymizeError> {
         let workspace = &reading.workspace;
-        // The unit is not released, so neither order nor checksum of the rows may depend on it. It comes last.
-        let released = reading.kept.iter().filter(|(_, kept)| kept.source.name != UNIT_COLUMN);
-        let types: Vec<DataType> = released.map(|(_, kept)| kept.data_type()).collect();
         let spec = Arc::clone(&reading.spec);
         let mut read = Self {
             survey: ChunkedSurvey::new(spec, reading.limits, &reading.quota, workspace.workspace())?,
             compactor: DictionaryEncoder::default(),
-            hasher: RowHasher::new(&types, reading.seed)?,
+            hasher: reading.hasher()?,
             rows: SpillBuffer::new(workspace, Arc::clone(&reading.rows), &reading.quota, "rows"),
             chunks: Vec::new(),
             batches: 0,
@@ -361,10 +394,8 @@ impl StreamSurvey {
         groups: Vec<u32>,
         reading: &SnapshotColumns,
     ) -> Result<(), AnonymizeError> {
-        let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
-        let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
-        let content = self.hasher.hash(&kept, groups.len())?;
-        self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)
+        let rows = reading.kept_rows(columns, groups, &mut self.compactor, &mut self.hasher)?;
+        self.rows.push(released_rows(rows)?)
     }
 
     fn end_chunk(&mut self) -> Result<(), AnonymizeError> {

@@ -108,13 +108,39 @@ fn report_outside_of_series(written: &RawSeries, report: &mut Report<'_>) {
             "is for a series of releases; set `mode = \"series\"` under [output], or remove it",
         );
     }
-    if written.arrival == Some(ArrivalSetting::Unknown) {
-        report.value(
-            &table.key("arrival"),
-            "can't be promised: the files of an append, and the batches of a stream, show which rows arrived together; use \
-             `known`, or release the whole input again with `mode = \"overwrite\"`",
-        );
+}
+
+/// Reports an arrival that is unknown where that is not supported, and models that then hold for each emission of a stream, but
+/// not for all of them together.
+pub fn unknown_arrival(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
+    let Some(ArrivalSetting::Unknown) = raw.series.as_ref().and_then(|series| series.arrival) else { return };
+    let path = FieldPath::of(&["series", "arrival"]);
+    if raw.output.mode == Some(Mode::Append) {
+        let text = "`unknown` is for streams: the files of an append show which rows arrived together; use `known`, or release \
+                    the whole input again with `mode = \"overwrite\"`";
+        report.value(&path, text);
     }
+    if raw.privacy.borrow == Some(raw::Borrow::Never) {
+        let text = "`unknown` lets rows with equal quasi-identifiers join different classes, and `borrow = \"never\"` keeps \
+                    them in one; use `known`, or remove `borrow`";
+        report.value(&path, text);
+    }
+    for name in compared_with_the_release(columns) {
+        let text = "`t` and `beta` compare a class with all rows of the release, which change with every emission of a stream; remove \
+                    them, or set `arrival = \"known\"` under [series]";
+        report.field(&FieldPath::of(&["columns", name]), text);
+    }
+}
+
+/// Returns the sensitive columns with a model that compares a class with all rows of the release.
+fn compared_with_the_release(columns: &Columns) -> impl Iterator<Item = &str> {
+    let compares = |requirement: &FrequencyRequirement| {
+        matches!(requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
+    };
+    columns.by_name.iter().filter_map(move |(name, role)| match role {
+        Role::Sensitive(sensitive) if sensitive.frequencies.iter().any(compares) => Some(name.as_str()),
+        _ => None,
+    })
 }
 
 /// Validates how long a row of a stream may wait; `None` if the policy sets no limit.
@@ -138,7 +164,8 @@ pub fn stream(raw: &raw::RawPolicy, report: &mut Report<'_>) -> Option<StreamDel
     if let Some((_, None)) = time {
         report.value(&path.key("time"), "must be a time such as `500ms`, `30s`, `10min` or `1h`");
     }
-    Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time) })
+    let arrival = raw.series.as_ref().and_then(|series| series.arrival).unwrap_or_default();
+    Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time), arrival })
 }
 
 /// Reports models that would hold for each append on its own, but not for all of them together.
@@ -146,16 +173,10 @@ pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) 
     if raw.output.mode != Some(Mode::Append) {
         return;
     }
-    for (name, role) in &columns.by_name {
-        let Role::Sensitive(sensitive) = role else { continue };
-        let compares = |requirement: &FrequencyRequirement| {
-            matches!(requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
-        };
-        if sensitive.frequencies.iter().any(compares) {
-            let text = "`t` and `beta` compare a class with all rows of the release, which change with every append; remove them, \
-                        or set another `mode` under [output]";
-            report.field(&FieldPath::of(&["columns", name]), text);
-        }
+    for name in compared_with_the_release(columns) {
+        let text = "`t` and `beta` compare a class with all rows of the release, which change with every append; remove them, \
+                    or set another `mode` under [output]";
+        report.field(&FieldPath::of(&["columns", name]), text);
     }
 }
 
