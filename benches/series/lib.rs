@@ -67,6 +67,7 @@ mod tests {
             assert_eq!(stream.released as u64 + stream.suppressed, rows as u64, "{order:?}");
             assert!(stream.ncp > batch.ncp && stream.ncp < 1.0, "{order:?}: {} and {}", stream.ncp, batch.ncp);
             let joining = StreamTrial { joins: true, ..trial }.stream(&world, order).unwrap();
+            println!("{order:?}, where rows join: {joining:?}");
             assert_eq!(joining.released as u64 + joining.suppressed, rows as u64, "{order:?}");
             assert!(joining.joined > 0 && joining.ncp < stream.ncp, "{order:?}: {joining:?} and {stream:?}");
         }

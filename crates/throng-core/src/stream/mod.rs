@@ -52,14 +52,14 @@
 //! emission of a full buffer. Shorter tiles that follow the rows more closely gain less than that: with half and a quarter of the
 //! limit between emissions, the loss of a census was the same and 5 % higher.
 //!
-//! Where rows join published classes, those that lose much less in one are not put into a new class, and the others wait for nothing
-//! either. Classes can then be as tight as the tightest of many emissions, and lose less the longer the stream is.
+//! Where rows join published classes, those that lose much less in one than in a new class do so, and the others form new classes.
+//! Boxes of many emissions are tighter than those of one, so the longer the stream is, the less it loses.
 //!
 //! # Bounds
 //!
 //! With a limit of rows, no more rows wait than the limit says. Rows that are nearly due are decided together with those that
 //! are, so an emission that can't release anything is not repeated for each arriving row: a row takes part in at most
-//! [`SLACK`] + 1 emissions.
+//! [`SLACK`] + 1 emissions. At most [`MOST_BOXES`] boxes are remembered.
 //!
 //! | file | idea |
 //! |---|---|

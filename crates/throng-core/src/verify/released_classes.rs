@@ -1,6 +1,6 @@
 //! Classes that grow from one emission of a stream to the next.
 //!
-//! Whoever keeps every emission and doesn't know in which of them a row is finds it in a class of all rows with its labels. So each
+//! Someone who keeps every emission, and does not know which of them has a row, finds it in a class of all rows with its labels. So each
 //! emission is counted together with what was released before, and every class that it adds rows to must satisfy the promise.
 
 use arrow::array::ArrayRef;

@@ -1,5 +1,5 @@
-//! Streams under `arrival = "unknown"`, attacked from outside: whoever keeps all emissions and doesn't know when a row arrived counts
-//! the rows with its labels in all of them, after each emission.
+//! Streams under `arrival = "unknown"`, attacked from outside: someone who keeps all emissions, and does not know when a row arrived,
+//! counts the rows with its labels in all of them, after each emission.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
