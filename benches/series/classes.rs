@@ -20,7 +20,7 @@ use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding};
 use throng_core::row_hash::RowHasher;
 use throng_core::series::PoolClass;
-use throng_core::stream::Emission;
+use throng_core::stream::{BoxLabels, Emission, PublishedBoxes};
 use throng_core::survey::{Survey, SurveySpec};
 use throng_core::table::Table;
 use throng_policy::{Overrides, Policy};
@@ -39,6 +39,11 @@ pub struct Effort {
 impl Effort {
     /// The search of a table under `balanced`.
     pub const BALANCED: Self = Self { cycles: DEFAULT_CYCLES, most_proposals: u32::MAX };
+
+    fn method(self) -> Method {
+        let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Search).with_cycles(self.cycles);
+        method.with_most_proposals(self.most_proposals)
+    }
 }
 
 /// Forms classes under a policy.
@@ -92,10 +97,22 @@ impl Former {
         Ok(RowHasher::new(&types, 0)?.hash(&columns, rows.len())?)
     }
 
-    /// Decides about the rows of a stream, of which the oldest `due` must not wait.
-    pub fn emission(&self, world: &World, rows: &[Resident], due: usize) -> Result<Emission> {
+    /// Decides about the rows of a stream, of which the oldest `due` must not wait. Rows join classes that were published before, if
+    /// `boxes` are known.
+    pub fn emission(
+        &self,
+        world: &World,
+        rows: &[Resident],
+        due: usize,
+        boxes: Option<&PublishedBoxes>,
+        effort: Effort,
+    ) -> Result<Emission> {
         let Surveyed { table, groups } = self.survey(world, rows)?;
-        Ok(Emission::of(&table, &groups, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), due))
+        let privacy = Privacy::p_sensitive_k_anonymity(self.k, self.p, 1);
+        Ok(match boxes.filter(|boxes| !boxes.is_empty()) {
+            Some(boxes) => Emission::joining(&table, &groups, &privacy, due, boxes, effort.method())?,
+            None => Emission::of(&table, &groups, &privacy, due),
+        })
     }
 
     /// Returns a lower bound of the mean loss (NCP) of these rows in classes among themselves: each is at least in the nearest box. Loss is
@@ -135,6 +152,18 @@ impl Former {
     /// Forms classes of rows. Returns them with their loss, and the loss of all of them; no classes if the rows can't satisfy the
     /// models.
     pub fn form(&self, world: &World, rows: &[Resident], k: u64, effort: Effort) -> Result<(Vec<PoolClass>, f64)> {
+        self.form_and_publish(world, rows, k, effort, None)
+    }
+
+    /// Forms classes like [`Former::form`], and adds them to the published `boxes`.
+    pub fn form_and_publish(
+        &self,
+        world: &World,
+        rows: &[Resident],
+        k: u64,
+        effort: Effort,
+        boxes: Option<&mut PublishedBoxes>,
+    ) -> Result<(Vec<PoolClass>, f64)> {
         if (rows.len() as u64) < k {
             return Ok((Vec::new(), 0.0));
         }
@@ -144,11 +173,13 @@ impl Former {
         if !privacy.is_satisfied_by(&table, 0..table.cell_count() as u32) {
             return Ok((Vec::new(), 0.0));
         }
-        let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Search).with_cycles(effort.cycles);
-        let method = method.with_most_proposals(effort.most_proposals);
+        let method = effort.method();
         let leaves = method.leaves(&allowed, &table)?;
         let formed = method.classes(&leaves, &table, &privacy, &IgnoreProgress).classes;
         let recoding = Recoding::without(&table, &formed, &allowed.suppressed_cells)?;
+        if let Some(boxes) = boxes {
+            boxes.add(table.quasi(), &recoding)?;
+        }
         let loss = Utility::of(&table, &recoding, k).ncp;
         let mut quotas: Vec<Vec<(u32, u32)>> = (0..table.group_count() as u32)
             .map(|group| recoding.shares(group).iter().map(|share| (share.class, share.rows)).collect())
@@ -200,15 +231,27 @@ impl Former {
 
 /// Hashes the released values of a class.
 fn fingerprint(recoding: &Recoding, class: u32) -> u64 {
+    let labels = recoding.columns().iter().enumerate().flat_map(|(column, labels)| {
+        let label = recoding.label(class, column) as usize;
+        labels.columns.iter().map(move |(_, values)| (values, label))
+    });
+    hash_of_labels(labels)
+}
+
+/// Hashes the released values of a published box, like those of its class.
+pub fn fingerprint_of_box(boxes: &PublishedBoxes, number: u32) -> u64 {
+    let BoxLabels { columns, label_of } = boxes.labels(&[number]);
+    let labels = columns.iter().zip(&label_of);
+    hash_of_labels(labels.flat_map(|(columns, label)| columns.iter().map(|values| (values, *label as usize))))
+}
+
+fn hash_of_labels<'a>(labels: impl Iterator<Item = (&'a ArrayRef, usize)>) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
-    for (column, labels) in recoding.columns().iter().enumerate() {
-        let label = recoding.label(class, column) as usize;
-        for (_, values) in &labels.columns {
-            match values.as_string_opt::<i32>() {
-                Some(texts) => (texts.is_valid(label), texts.value(label)).hash(&mut hasher),
-                None => label.hash(&mut hasher),
-            }
+    for (values, label) in labels {
+        match values.as_string_opt::<i32>() {
+            Some(texts) => (texts.is_valid(label), texts.value(label)).hash(&mut hasher),
+            None => label.hash(&mut hasher),
         }
     }
     hasher.finish().max(1)

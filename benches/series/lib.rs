@@ -57,7 +57,7 @@ mod tests {
         let number = |name: &str, default: usize| std::env::var(name).map_or(default, |text| text.parse().unwrap());
         let (rows, max_delay) = (number("THRONG_STREAM_ROWS", 6_000), number("THRONG_STREAM_DELAY", 1_000));
         let most_proposals = number("THRONG_STREAM_PROPOSALS", EMISSION_PROPOSALS as usize) as u32;
-        let trial = StreamTrial { rows, max_delay, k: 10, p: 3, cycles: 1, most_proposals };
+        let trial = StreamTrial { rows, max_delay, k: 10, p: 3, cycles: 1, most_proposals, joins: false };
         let world = trial.world().unwrap();
         for order in [None, Some("age"), Some("region")] {
             let stream = trial.stream(&world, order).unwrap();
@@ -66,13 +66,25 @@ mod tests {
             assert_eq!((stream.emissions, stream.held), (rows.div_ceil(max_delay), max_delay), "{order:?}");
             assert_eq!(stream.released as u64 + stream.suppressed, rows as u64, "{order:?}");
             assert!(stream.ncp > batch.ncp && stream.ncp < 1.0, "{order:?}: {} and {}", stream.ncp, batch.ncp);
+            let joining = StreamTrial { joins: true, ..trial }.stream(&world, order).unwrap();
+            println!("{order:?}, where rows join: {joining:?}");
+            assert_eq!(joining.released as u64 + joining.suppressed, rows as u64, "{order:?}");
+            assert!(joining.joined > 0 && joining.ncp < stream.ncp, "{order:?}: {joining:?} and {stream:?}");
         }
     }
 
     /// Ages are counted relative to the range of all rows, and every column alike.
     #[test]
     fn a_bound_counts_losses_as_a_release_does() {
-        let trial = StreamTrial { rows: 6_000, max_delay: 1_000, k: 10, p: 3, cycles: 1, most_proposals: u32::MAX };
+        let trial = StreamTrial {
+            rows: 6_000,
+            max_delay: 1_000,
+            k: 10,
+            p: 3,
+            cycles: 1,
+            most_proposals: u32::MAX,
+            joins: false,
+        };
         let world = trial.world().unwrap();
         let former = Former::new(&world, 10, 3).unwrap();
         let ages = world.column("age", world.present().iter().map(|resident| resident.person)).unwrap();

@@ -1,7 +1,7 @@
 //! Simulates nights of a series. Prints a table, and writes a plot.
 //!
 //! `cargo bench -p throng-nights -- --rate 0.01 --svg nights.svg`; `--trade-offs` prints a table of settings instead, and
-//! `--stream --people 100000 --delay 10000 [--proposals 2]` compares a stream with one release of the same rows.
+//! `--stream --people 100000 --delay 10000 [--proposals 2] [--arrival unknown]` compares a stream with one release of the same rows.
 
 use anyhow::Result;
 use throng_core::series::Leavers;
@@ -42,6 +42,7 @@ fn main() -> Result<()> {
             p: simulation.p,
             cycles: option("--cycles", 1.0) as u32,
             most_proposals: option("--proposals", f64::from(EMISSION_PROPOSALS)) as u32,
+            joins: argument("--arrival").is_some_and(|arrival| arrival == "unknown"),
         });
     }
     if std::env::args().any(|arg| arg == "--trade-offs") {
@@ -93,9 +94,9 @@ fn line(night: &NightFigures) -> String {
 fn stream(trial: &StreamTrial) -> Result<()> {
     let world = trial.world()?;
     println!(
-        "| rows arrive | emissions | held at most | suppressed | NCP | over batch | rows/s over batch | by CPU time | memory, MiB |"
+        "| rows arrive | emissions | held at most | joined | suppressed | NCP | over batch | rows/s over batch | by CPU time | memory, MiB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let orders = [("as they come", None), ("sorted by age", Some("age")), ("sorted by region", Some("region"))];
     let mut streams = Vec::new();
     for (name, order) in orders {
@@ -105,9 +106,10 @@ fn stream(trial: &StreamTrial) -> Result<()> {
     let bound = trial.lower_bound(&world)?;
     for (name, figures) in streams.into_iter().chain([("all at once", batch)]) {
         println!(
-            "| {name} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.2} | {:.0} |",
+            "| {name} | {} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.2} | {:.0} |",
             figures.emissions,
             figures.held,
+            figures.joined,
             figures.suppressed,
             figures.ncp,
             figures.ncp / batch.ncp,

@@ -5,9 +5,10 @@ use std::time::Instant;
 use anyhow::Result;
 use arrow::array::UInt32Array;
 use arrow::compute::sort_to_indices;
-use throng_core::stream::{Arrivals, DelayLimits};
+use rustc_hash::FxHashMap;
+use throng_core::stream::{Arrivals, DelayLimits, MOST_BOXES, PublishedBoxes};
 
-use crate::classes::{Effort, Former};
+use crate::classes::{Effort, Former, fingerprint_of_box};
 use crate::world::{Resident, World};
 
 /// Maximum number of samples of rows from which a bound is estimated.
@@ -28,6 +29,8 @@ pub struct StreamTrial {
     pub cycles: u32,
     /// Maximum number of proposals per cell in a cycle of an emission.
     pub most_proposals: u32,
+    /// Whether rows may join classes of earlier emissions, because nobody knows when a row arrived.
+    pub joins: bool,
 }
 
 /// Outcome of a stream.
@@ -37,6 +40,8 @@ pub struct StreamFigures {
     pub emissions: usize,
     /// Number of released rows.
     pub released: usize,
+    /// Number of rows that joined a class of an earlier emission.
+    pub joined: usize,
     /// Number of suppressed rows.
     pub suppressed: u64,
     /// Maximum number of waiting rows.
@@ -65,6 +70,7 @@ impl StreamTrial {
         let effort = Effort { cycles: self.cycles, most_proposals: self.most_proposals };
         let limits = DelayLimits { rows: Some(self.max_delay as u64), millis: None };
         let (mut waiting, mut arrivals) = (Vec::new(), Arrivals::new(limits));
+        let mut boxes = self.joins.then(|| PublishedBoxes::new(MOST_BOXES));
         let mut released: Vec<(Resident, u64)> = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             waiting.push(*row);
@@ -75,15 +81,29 @@ impl StreamTrial {
             }
             figures.held = figures.held.max(waiting.len());
             let due = if is_last { waiting.len() } else { arrivals.due(0) };
-            let emission = former.emission(world, &waiting, due)?;
+            let emission = former.emission(world, &waiting, due, boxes.as_ref(), effort)?;
+            if let Some(boxes) = &mut boxes {
+                let (rows, box_of): (Vec<u32>, Vec<u32>) = emission.joining.iter().copied().unzip();
+                boxes.count(&box_of);
+                let mut class_of: FxHashMap<u32, u64> = FxHashMap::default();
+                for (row, number) in rows.iter().zip(&box_of) {
+                    let class = *class_of.entry(*number).or_insert_with(|| fingerprint_of_box(boxes, *number));
+                    released.push((waiting[*row as usize], class));
+                }
+                figures.joined += rows.len();
+            }
             let chosen: Vec<Resident> = emission.released.iter().map(|row| waiting[*row as usize]).collect();
-            let (classes, _) = former.form(world, &chosen, self.k, effort)?;
+            let (classes, _) = former.form_and_publish(world, &chosen, self.k, effort, boxes.as_mut())?;
+            if let Some(boxes) = &mut boxes {
+                boxes.forget()?;
+            }
             for (class, rows) in classes.iter().enumerate() {
-                // Classes of different emissions are different classes, even with equal labels.
-                let class = (figures.emissions as u64 + 1) << 32 | class as u64;
+                // Where arrivals are known, classes of different emissions are different classes, even with equal labels.
+                let of_emission = (figures.emissions as u64 + 1) << 32 | class as u64;
+                let class = if self.joins { rows.class } else { of_emission };
                 released.extend(rows.rows.iter().map(|row| (chosen[*row as usize], class)));
             }
-            figures.emissions += usize::from(!classes.is_empty());
+            figures.emissions += usize::from(!classes.is_empty() || !emission.joining.is_empty());
             figures.suppressed += emission.suppressed;
             waiting = emission.waiting.iter().map(|row| waiting[*row as usize]).collect();
             arrivals.retain(&emission.waiting);
@@ -120,6 +140,7 @@ impl StreamTrial {
         Ok(StreamFigures {
             emissions: 1,
             released: classes.iter().map(|class| class.rows.len()).sum(),
+            joined: 0,
             suppressed: 0,
             held: world.present().len(),
             ncp,

@@ -11,8 +11,10 @@ use throng_core::key::ReleaseKey;
 use throng_core::out_of_core::{
     BoundTime, ClassSpec, Classes, OutOfCoreError, PartSizes, TableParts, TableSurvey, check_suppression,
 };
-use throng_core::progress::{Progress, Stage};
-use throng_core::stream::EMISSION_PROPOSALS;
+use throng_core::progress::{NoProgress, Progress, Stage};
+use throng_core::recode::Recoding;
+use throng_core::stream::{EMISSION_PROPOSALS, MOST_BOXES};
+use throng_core::table::QuasiColumn;
 use throng_policy::{Binding, BoundSetting, Budget, Policy};
 use tracing::Instrument;
 
@@ -35,6 +37,7 @@ pub struct Anonymizer {
     part_sizes: PartSizes,
     expected_rows: Option<u64>,
     most_proposals: u32,
+    most_boxes: usize,
 }
 
 impl Anonymizer {
@@ -45,7 +48,17 @@ impl Anonymizer {
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
         let part_sizes = PartSizes::default();
-        Ok(Self { policy, binding, input, schema, key, part_sizes, expected_rows: None, most_proposals: u32::MAX })
+        Ok(Self {
+            policy,
+            binding,
+            input,
+            schema,
+            key,
+            part_sizes,
+            expected_rows: None,
+            most_proposals: u32::MAX,
+            most_boxes: MOST_BOXES,
+        })
     }
 
     /// Sets the approximate number of input rows, from which an out-of-memory error estimates the memory for all of them. The
@@ -64,6 +77,17 @@ impl Anonymizer {
     #[cfg(test)]
     pub(crate) fn with_part_sizes(self, part_sizes: PartSizes) -> Self {
         Self { part_sizes, ..self }
+    }
+
+    /// Overrides the number of published boxes that a stream remembers, so that tests forget some.
+    #[cfg(test)]
+    pub(crate) fn with_most_boxes(self, most_boxes: usize) -> Self {
+        Self { most_boxes, ..self }
+    }
+
+    /// Returns the number of published boxes that a stream remembers.
+    pub(crate) fn most_boxes(&self) -> usize {
+        self.most_boxes
     }
 
     /// Returns an anonymizer for the emissions of a stream. The suppression limit is checked over all of them, and their search is
@@ -139,6 +163,22 @@ impl Anonymizer {
     pub(crate) fn release(&self, mut snapshot: Snapshot, progress: &dyn Progress) -> Result<Release, AnonymizeError> {
         let parts = self.parts(&mut snapshot.survey)?;
         let classes = Classes::of(&self.class_spec(), &snapshot.survey, parts, progress, &mut drop)?;
+        Release::new(self, snapshot, classes)
+    }
+
+    /// Forms the release of rows that have been read, and calls `see` with its quasi-identifiers and classes.
+    pub(crate) fn release_seen(
+        &self,
+        mut snapshot: Snapshot,
+        see: impl FnOnce(&[QuasiColumn], &Recoding) -> Result<(), AnonymizeError>,
+    ) -> Result<Release, AnonymizeError> {
+        let parts = self.parts(&mut snapshot.survey)?;
+        let mut last = None;
+        let mut hand_on = |table| last = Some(table);
+        let classes = Classes::of(&self.class_spec(), &snapshot.survey, parts, &NoProgress, &mut hand_on)?;
+        if let Some(table) = last {
+            see(table.quasi(), &classes.recoding)?;
+        }
         Release::new(self, snapshot, classes)
     }
 

@@ -270,6 +270,36 @@ impl SnapshotColumns {
         Ok(columns)
     }
 
+    /// Returns a hasher of the released columns. The unit is not released, so neither order nor checksum of the rows may depend
+    /// on it. It comes last.
+    fn hasher(&self) -> Result<RowHasher, AnonymizeError> {
+        let released = self.kept.iter().filter(|(_, kept)| kept.source.name != UNIT_COLUMN);
+        let types: Vec<DataType> = released.map(|(_, kept)| kept.data_type()).collect();
+        Ok(RowHasher::new(&types, self.seed)?)
+    }
+
+    /// Returns the rows of a batch as they are buffered, with these numbers. Text may be borrowed from the batch of a host.
+    fn kept_rows(
+        &self,
+        columns: &[ArrayRef],
+        host: Option<&RecordBatch>,
+        numbers: Vec<u32>,
+        compactor: &mut DictionaryEncoder,
+        hasher: &mut RowHasher,
+    ) -> Result<RecordBatch, AnonymizeError> {
+        let kept = self.kept.iter().map(|(place, kept)| kept.of(&columns[*place], compactor));
+        let mut kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
+        let content = hasher.hash(&kept, numbers.len())?;
+        if let Some(host) = host {
+            for (column, (_, kept)) in kept.iter_mut().zip(&self.kept) {
+                if let Some(borrowed) = kept.borrowed(column, host) {
+                    *column = borrowed;
+                }
+            }
+        }
+        row_batch(&self.rows, numbers, content, kept)
+    }
+
     /// Returns the surveyed ones among the columns of a batch.
     fn surveyed(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
         self.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect()
@@ -295,6 +325,20 @@ pub(crate) fn survey_rows(
     let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
     let groups = numbers.into_iter().map(group).collect();
     Ok(Some((merged.table, groups)))
+}
+
+/// Returns rows as they are buffered for a release, with these numbers.
+pub(crate) fn buffered_rows(
+    rows: &RecordBatch,
+    numbers: Vec<u32>,
+    binding: &Binding,
+    seed: u64,
+    workspace: &Resources,
+) -> Result<RecordBatch, AnonymizeError> {
+    let reading = SnapshotColumns::new(binding, seed, true, workspace.clone(), Arc::new(NoProgress));
+    let mut compactor = DictionaryEncoder::default();
+    let columns = reading.of_batch(rows, &mut compactor)?;
+    reading.kept_rows(&columns, None, numbers, &mut compactor, &mut reading.hasher()?)
 }
 
 /// Returns the surveyed columns: quasi-identifiers, then sensitive columns.
@@ -324,14 +368,11 @@ struct StreamSurvey {
 impl StreamSurvey {
     async fn read(mut stream: SendableRecordBatchStream, reading: &SnapshotColumns) -> Result<Self, AnonymizeError> {
         let workspace = &reading.workspace;
-        // The unit is not released, so neither order nor checksum of the rows may depend on it. It comes last.
-        let released = reading.kept.iter().filter(|(_, kept)| kept.source.name != UNIT_COLUMN);
-        let types: Vec<DataType> = released.map(|(_, kept)| kept.data_type()).collect();
         let spec = Arc::clone(&reading.spec);
         let mut read = Self {
             survey: ChunkedSurvey::new(spec, reading.limits, &reading.quota, workspace.workspace())?,
             compactor: DictionaryEncoder::default(),
-            hasher: RowHasher::new(&types, reading.seed)?,
+            hasher: reading.hasher()?,
             rows: SpillBuffer::new(workspace, Arc::clone(&reading.rows), &reading.quota, "rows"),
             chunks: Vec::new(),
             batches: 0,
@@ -366,20 +407,16 @@ impl StreamSurvey {
         groups: Vec<u32>,
         reading: &SnapshotColumns,
     ) -> Result<(), AnonymizeError> {
-        let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
-        let mut kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
-        let content = self.hasher.hash(&kept, groups.len())?;
-        if !reading.are_rows_borrowed {
-            return self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?);
-        }
-        for (column, (_, kept)) in kept.iter_mut().zip(&reading.kept) {
-            if let Some(borrowed) = kept.borrowed(column, batch) {
-                *column = borrowed;
+        let host = reading.are_rows_borrowed.then_some(batch);
+        let rows = reading.kept_rows(columns, host, groups, &mut self.compactor, &mut self.hasher)?;
+        let rows = released_rows(rows)?;
+        match host {
+            None => self.rows.push(rows),
+            Some(_) => {
+                let bytes = borrowed_bytes(&rows)?;
+                self.rows.push_sized(rows, bytes)
             }
         }
-        let rows = released_rows(row_batch(&reading.rows, groups, content, kept)?)?;
-        let bytes = borrowed_bytes(&rows)?;
-        self.rows.push_sized(rows, bytes)
     }
 
     fn end_chunk(&mut self) -> Result<(), AnonymizeError> {

@@ -12,7 +12,7 @@ use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Columns, Policy, PrivacySettings, Quasi, Role, Sensitive, TablePart};
 use crate::population::{PopulationSettings, PopulationSource};
 use crate::raw::{Borrow, RawRelease, VERSION};
-use crate::series::StreamDelay;
+use crate::series::{ArrivalSetting, StreamDelay};
 use crate::settings::{Goal, LookAlikes, Pseudonyms};
 
 impl Policy {
@@ -31,8 +31,11 @@ impl Policy {
             "unlisted": if self.columns.drop_unlisted { "drop" } else { "error" },
             "columns": columns,
         });
-        if let Some(StreamDelay { rows, time }) = self.stream {
+        if let Some(StreamDelay { rows, time, arrival }) = self.stream {
             text["stream"] = json!({ "rows": rows, "millis": time.map(|time| time.as_millis() as u64) });
+            if arrival != ArrivalSetting::default() {
+                text["stream"]["arrival"] = json!(arrival.as_str());
+            }
         }
         if !self.tables.is_empty() {
             let table = |part: &TablePart| {

@@ -48,7 +48,8 @@ pub enum ArrivalSetting {
     /// When it arrived. So the rows that are released together satisfy the models on their own.
     #[default]
     Known,
-    /// Nothing. Refused so far: the files of an append, and the batches of a stream, show which rows arrived together.
+    /// Not when it arrived. So all rows that were released with the same values satisfy the models together, at any time, and
+    /// new rows of a stream may be released with values that were released before. For streams.
     Unknown,
 }
 
@@ -62,13 +63,15 @@ impl ArrivalSetting {
     }
 }
 
-/// How long a row of a stream may wait. At least one limit is set.
+/// How long a row of a stream may wait, and what it is protected against. At least one limit is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamDelay {
     /// Number of rows that may arrive until a row is released; at least k.
     pub rows: Option<u64>,
     /// Time until a row is released.
     pub time: Option<Duration>,
+    /// What an intruder knows about the arrival of a row.
+    pub arrival: ArrivalSetting,
 }
 
 /// Settings of a series of releases.

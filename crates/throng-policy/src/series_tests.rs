@@ -1,7 +1,7 @@
 use crate::test_policies::read;
 use std::time::Duration;
 
-use crate::{LeaverSetting, Mode, StreamDelay};
+use crate::{ArrivalSetting, LeaverSetting, Mode, StreamDelay};
 
 const COLUMNS: &str = "columns = { id.role = 'identifier', age.role = 'quasi', illness = { role = 'sensitive' } }\n";
 
@@ -50,7 +50,8 @@ fn what_a_series_does_not_support_is_refused() {
 fn a_stream_has_limits_of_rows_and_time() {
     let plain = |more: &str| policy(&format!("privacy.k = 3\n{more}")).replace("mode = 'series'", "mode = 'error'");
     let both = read(&plain("series.max_delay = { rows = 10000, time = '10min' }\n")).unwrap();
-    assert_eq!(both.stream, Some(StreamDelay { rows: Some(10_000), time: Some(Duration::from_secs(600)) }));
+    let time = Some(Duration::from_secs(600));
+    assert_eq!(both.stream, Some(StreamDelay { rows: Some(10_000), time, arrival: ArrivalSetting::Known }));
     assert_eq!(both.series, None);
     assert!(both.canonical_json().contains(r#""stream":{"rows":10000,"millis":600000}"#), "{}", both.canonical_json());
     assert!(read(&plain("series.max_delay = { rows = 3 }\n")).is_ok());
@@ -63,7 +64,6 @@ fn a_stream_has_limits_of_rows_and_time() {
         ("series.max_delay = { time = '0s' }\n", "series.max_delay.time: must be a time"),
         ("series.max_delay = { row = 5 }\n", "series.max_delay.row: unknown field"),
         ("series.max_delay = 7\n", "series.max_delay: is for a series of releases"),
-        ("series.arrival = 'unknown'\n", "series.arrival: can't be promised"),
     ] {
         let error = refused(&plain(more));
         assert!(error.contains(message), "{more}: {error}");
@@ -71,6 +71,21 @@ fn a_stream_has_limits_of_rows_and_time() {
     let appended =
         plain("").replace("mode = 'error'", "mode = 'append'").replace("'sensitive' }", "'sensitive', t = 0.2 }");
     assert!(refused(&appended).contains("change with every append"), "{}", refused(&appended));
+    let unknown = "series = { max_delay = { rows = 9 }, arrival = 'unknown' }\n";
+    let stream = read(&plain(unknown)).unwrap();
+    assert_eq!(stream.stream.map(|stream| stream.arrival), Some(ArrivalSetting::Unknown));
+    assert!(
+        stream.canonical_json().contains(r#""stream":{"arrival":"unknown","rows":9,"millis":null}"#)
+            || stream.canonical_json().contains(r#""stream":{"rows":9,"millis":null,"arrival":"unknown"}"#),
+        "{}",
+        stream.canonical_json()
+    );
+    let appended = plain(unknown).replace("mode = 'error'", "mode = 'append'");
+    assert!(refused(&appended).contains("series.arrival: `unknown` is for streams"), "{}", refused(&appended));
+    let shares = plain(unknown).replace("'sensitive' }", "'sensitive', t = 0.2 }");
+    assert!(refused(&shares).contains("change with every emission"), "{}", refused(&shares));
+    let whole_cells = plain(unknown).replace("privacy.k = 3", "privacy = { k = 3, borrow = 'never' }");
+    assert!(refused(&whole_cells).contains("remove `borrow`"), "{}", refused(&whole_cells));
     let of_series = "privacy = { k = 3, unit = 'id' }\nseries = { ledger = 'x', max_delay = { rows = 5 } }\n";
     assert!(refused(&policy(of_series)).contains("rows and time are for streams"));
 }

@@ -197,7 +197,7 @@ fn total_loss(table: &Table, classes: &[Class]) -> f64 {
 }
 
 /// Returns the weighted loss of `rows` rows in the bounding box of some cells.
-fn loss_of_cells(table: &Table, cells: impl Iterator<Item = u32> + Clone, rows: u64) -> f64 {
+pub(crate) fn loss_of_cells(table: &Table, cells: impl Iterator<Item = u32> + Clone, rows: u64) -> f64 {
     let of_column = |(column, quasi): (usize, &QuasiColumn)| {
         let positions = cells.clone().map(|cell| table.positions(cell)[column]);
         let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));

@@ -246,6 +246,12 @@ impl Privacy {
         self.filtered(|model| model.closed_under() == ClosedUnder::AddingRows)
     }
 
+    /// Returns the models that are closed under merging, and not under adding rows.
+    #[must_use]
+    pub fn closed_under_merging_only(&self) -> Self {
+        self.filtered(|model| model.closed_under() == ClosedUnder::Merging)
+    }
+
     /// Returns the models without those of (p+, alpha)-sensitivity.
     #[must_use]
     pub fn without_p_plus_alpha(&self) -> Self {

@@ -5,23 +5,41 @@
 //! is then suppressed. An emission is anonymized like a separate table. There is no clock here: time is passed in as a
 //! number.
 //!
-//! # The promise
+//! # The promise where arrivals are known
 //!
 //! Someone who knows when a row arrived, and follows the stream, learns at most in which emission the row was released. The
 //! rows of that emission with the same released values are a class of it, which satisfies every model, in distinct units
 //! where the policy names a unit. So knowing the arrival, however exactly, still leaves a whole class.
 //!
-//! Two emissions with rows of one person are two releases that have that person in common. They are not compared with each
-//! other: that would require remembering people, which a series of releases does ([`crate::series`]) and a stream does
-//! not.
-//!
-//! # Why no published box is used again
-//!
 //! CASTLE releases a row that has waited long enough in the box of a cluster that was published before [Cao 2011]. Someone who
 //! knows when that row arrived sees a single row with these labels in the emission. So the rows of an emission that use a box
 //! again would have to satisfy the models on their own. But then the smallest box around them satisfies the models too, and
 //! lies inside the published box, which contains all of them: using the published box loses at least as much, in every column.
-//! So a box is never used again, and none is remembered.
+//! So no box is used again, and none is remembered.
+//!
+//! # The promise where arrivals are unknown
+//!
+//! After every emission, all rows that were released with the same values, in any emission so far, satisfy every model, in distinct
+//! units where the policy names a unit. Someone who keeps all emissions and knows the quasi-identifiers of a person, but not when the
+//! row arrived, finds a whole class at all times. The same holds for someone who knows that a row had arrived by some time: the
+//! rows that were released until then satisfy the models too. It does not hold for someone who knows that a row arrived *after* some
+//! time, or between two: a few rows may have joined a class since, and emissions show which.
+//!
+//! So a row may be released in a published box. Every row of a box is a row that its labels are true of, and a class that satisfies
+//! a model goes on to do so when rows join it, if the model is closed under adding rows; of the other models the joining rows must satisfy
+//! each among themselves, and merging preserves it. Neither the rows nor the units of a class need to be remembered, only its
+//! labels. The verifier relies on none of this: it counts each emission together with what it has counted before.
+//!
+//! An intruder who knows the algorithm may conclude that a row did not arrive while a tighter box around it was known, because it
+//! would have joined that one. Boxes are forgotten only if there are more than [`MOST_BOXES`], so a row for which a box was
+//! not the tightest when it was published joins that box only if another was forgotten since, or if models that are not closed under
+//! adding rows kept it out of another.
+//!
+//! # Two emissions with one person
+//!
+//! Two emissions with rows of one person are two releases that have that person in common. They are not compared with each
+//! other: that would require remembering people, which a series of releases does ([`crate::series`]) and a stream does
+//! not.
 //!
 //! # Why an emission releases all it can
 //!
@@ -34,22 +52,34 @@
 //! emission of a full buffer. Shorter tiles that follow the rows more closely gain less than that: with half and a quarter of the
 //! limit between emissions, the loss of a census was the same and 5 % higher.
 //!
+//! Where rows join published classes, those that lose much less in one than in a new class do so, and the others form new classes.
+//! Boxes of many emissions are tighter than those of one, so the longer the stream is, the less it loses.
+//!
 //! # Bounds
 //!
 //! With a limit of rows, no more rows wait than the limit says. Rows that are nearly due are decided together with those that
 //! are, so an emission that can't release anything is not repeated for each arriving row: a row takes part in at most
-//! [`SLACK`] + 1 emissions.
+//! [`SLACK`] + 1 emissions. At most [`MOST_BOXES`] boxes are remembered.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `arrivals` | which rows are due |
 //! | `emission` | the decision about each row of the buffer |
+//! | `published_boxes` | the boxes of earlier emissions |
+//! | `extent` | what a label stands for in any table |
+//! | `box_index` | the tightest box around a row |
+//! | `reuse` | the rows that join a published class |
 
 mod arrivals;
+mod box_index;
 mod emission;
+mod extent;
+mod published_boxes;
+mod reuse;
 
 pub use arrivals::{Arrivals, DelayLimits, SLACK};
 pub use emission::{EMISSION_PROPOSALS, Emission};
+pub use published_boxes::{BoxLabels, BoxesInTable, MOST_BOXES, PublishedBoxes};
 
 #[cfg(test)]
 #[path = "stream_tests.rs"]

@@ -8,7 +8,7 @@ use super::lists::{ClassLists, Elements};
 use super::units::ClassUnits;
 
 /// Counts of one class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ClassFacts {
     pub(super) rows: u64,
     /// Per sensitive promise.
@@ -136,6 +136,16 @@ impl ClassFacts {
             Some(units) => units.carried_values(sensitive),
             None => self.sensitive[sensitive].counts.distinct(),
         }
+    }
+
+    /// Returns the approximate memory behind the counts, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let tally = |seen: &SensitiveTally| {
+            let lists = seen.lists.as_ref().map_or(0, |lists| lists.rows as usize * size_of::<(u64, Elements)>());
+            size_of::<SensitiveTally>() + seen.counts.distinct() as usize * size_of::<(u64, u64)>() + lists
+        };
+        let of_sensitive: usize = self.sensitive.iter().map(tally).sum();
+        of_sensitive + self.beyond.len() * size_of::<u64>() + self.units.as_ref().map_or(0, ClassUnits::bytes)
     }
 
     /// Adds a run of rows.

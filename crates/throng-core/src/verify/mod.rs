@@ -19,6 +19,7 @@ mod lists;
 mod look_alikes;
 mod promise;
 mod reader;
+mod released_classes;
 mod runs;
 mod summary;
 mod totals;
@@ -47,6 +48,7 @@ pub use promise::{
     SensitiveReading,
 };
 use reader::{ColumnReader, Meaning};
+pub use released_classes::ReleasedClasses;
 use runs::run_starts;
 pub use summary::Unreadable;
 use totals::Totals;
@@ -422,3 +424,6 @@ mod rule_tests;
 #[cfg(test)]
 #[path = "list_tests.rs"]
 mod list_tests;
+
+#[cfg(test)]
+mod released_classes_tests;

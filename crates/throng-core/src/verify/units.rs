@@ -75,6 +75,16 @@ impl ClassUnits {
         }
     }
 
+    /// Returns the approximate memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let carried = |carried: &CarriedSymbols| {
+            size_of::<CarriedSymbols>()
+                + carried.pairs.items.capacity() * size_of::<(u64, u64)>()
+                + carried.unnamed.items.capacity() * size_of::<u64>()
+        };
+        self.named.items.capacity() * size_of::<u64>() + self.carried.iter().map(carried).sum::<usize>()
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         self.named.extend(other.named);
         self.unnamed += other.unnamed;

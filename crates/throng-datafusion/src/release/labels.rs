@@ -139,6 +139,22 @@ impl ReleasedLabels {
         RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
+    /// Builds a batch of the columns of labels alone.
+    pub(crate) fn labels(&self, runs: &[Run]) -> Result<RecordBatch, AnonymizeError> {
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for (source, field) in self.sources.iter().zip(self.schema.fields()) {
+            if let ReleasedFrom::Label { quasi, part } = *source {
+                let numbers = self.label_indices(runs, quasi);
+                let labels = take(&self.labels.columns[quasi][part], &numbers, None);
+                let labels = labels.map_err(|source| AnonymizeError::Kernel("take", source))?;
+                columns.push(in_type(labels, field.data_type())?);
+                fields.push(Arc::clone(field));
+            }
+        }
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+            .map_err(|source| AnonymizeError::Kernel("batch", source))
+    }
+
     /// Returns the label index of each row.
     fn label_indices(&self, runs: &[Run], quasi: usize) -> ArrayRef {
         let width = self.labels.columns.len();

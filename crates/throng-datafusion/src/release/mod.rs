@@ -46,7 +46,7 @@ pub(crate) fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
 }
 
 /// Removes the unit of privacy, which is the last column if there is one.
-fn without_unit(batch: RecordBatch) -> Result<RecordBatch, DataFusionError> {
+pub(crate) fn without_unit(batch: RecordBatch) -> Result<RecordBatch, DataFusionError> {
     match batch.schema_ref().index_of(UNIT_COLUMN) {
         Ok(unit) => Ok(batch.project(&(0..unit).collect::<Vec<_>>())?),
         Err(_) => Ok(batch),

@@ -9,16 +9,19 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::{Stream, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::progress::NoProgress;
 use throng_core::stream::{DelayLimits, Emission};
 use throng_core::survey::SUPPRESSED;
+use throng_policy::ArrivalSetting;
 use tokio::time::{Instant, timeout_at};
 
 use super::buffer::{RowBuffer, taken};
+use super::joined_rows::JoinedRows;
+use super::published::{JointEmission, Published};
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::release::Release;
+use crate::release::{Release, without_unit};
 use crate::resources::{Resources, StopGuard};
 use crate::snapshot::{Snapshot, survey_rows};
 
@@ -31,6 +34,8 @@ pub(super) struct StreamEmitter {
     maker: EmissionMaker,
     input: SendableRecordBatchStream,
     buffer: RowBuffer,
+    /// Earlier emissions, whose classes rows may join; `None` if an intruder may know when a row arrived.
+    published: Option<Published>,
     /// Rows that have been read and not yet added to the buffer.
     rest: Option<RecordBatch>,
     /// The emission whose batches are being returned.
@@ -44,12 +49,12 @@ pub(super) struct StreamEmitter {
 
 /// Makes the releases of emissions.
 #[derive(Clone)]
-struct EmissionMaker {
+pub(super) struct EmissionMaker {
     /// Uses the search settings of emissions, and no suppression limit, which is checked over the whole stream.
-    anonymizer: Arc<Anonymizer>,
-    workspace: Resources,
-    batch_rows: usize,
-    ahead: usize,
+    pub(super) anonymizer: Arc<Anonymizer>,
+    pub(super) workspace: Resources,
+    pub(super) batch_rows: usize,
+    pub(super) ahead: usize,
 }
 
 /// Metrics of a stream, for `EXPLAIN ANALYZE`.
@@ -58,6 +63,7 @@ struct StreamCounts {
     emissions: Count,
     suppressed: Count,
     classes: Count,
+    joined: Count,
 }
 
 impl StreamCounts {
@@ -68,6 +74,7 @@ impl StreamCounts {
             emissions: count("emissions"),
             suppressed: count("suppressed_rows"),
             classes: count("classes"),
+            joined: count("joined_rows"),
         }
     }
 }
@@ -84,7 +91,10 @@ struct DecidedRows {
     emission: Emission,
     /// Group of each row, or [`SUPPRESSED`].
     groups: Vec<u32>,
+    /// Rows of new classes.
     chosen: Option<RecordBatch>,
+    /// Rows that join published classes.
+    joined: Option<JoinedRows>,
 }
 
 impl StreamEmitter {
@@ -96,6 +106,8 @@ impl StreamEmitter {
     ) -> Self {
         let (workspace, stop) = Resources::new(context, metrics);
         let delay = anonymizer.policy().stream.unwrap_or_default();
+        let published =
+            (delay.arrival == ArrivalSetting::Unknown).then(|| Published::new(&workspace, anonymizer.most_boxes()));
         let limits = DelayLimits { rows: delay.rows, millis: delay.time.map(|time| time.as_millis() as u64) };
         let buffer = RowBuffer::new(input.schema(), limits, &workspace);
         let maker = EmissionMaker {
@@ -108,6 +120,7 @@ impl StreamEmitter {
             anonymizer,
             maker,
             buffer,
+            published,
             input,
             rest: None,
             current: None,
@@ -193,79 +206,134 @@ impl StreamEmitter {
         let rows = self.buffer.rows()?;
         self.buffer.retain(&rows, &[])?;
         let whole = EmissionMaker { anonymizer: Arc::clone(&self.anonymizer), ..self.maker.clone() };
-        let release = whole.release(rows).await?;
-        Ok(Some(self.give(release)))
+        let (release, _) = whole.release(rows, None).await?;
+        Ok(Some(self.give(JointEmission { release: Some(release), joined: None })))
     }
 
     /// Decides the waiting rows, of which the oldest `due` must not wait longer.
     async fn emit(&mut self, due: usize) -> Result<Option<Batches>, AnonymizeError> {
         let rows = self.buffer.rows()?;
         let maker = self.maker.clone();
-        let DecidedRows { mut emission, groups, chosen } = maker.decide(rows.clone(), due).await?;
-        let release = match chosen {
-            None => None,
-            Some(chosen) => match maker.release(chosen).await {
+        let is_known = self.published.is_none();
+        let (decided, mut published) = maker.decide(rows.clone(), due, self.published.take()).await?;
+        let DecidedRows { mut emission, groups, chosen, joined } = decided;
+        let mut given = JointEmission { release: None, joined };
+        if let Some(chosen) = chosen {
+            match maker.release(chosen, published).await {
                 // Frequencies are compared with those of all rows of the emission, some of which may keep waiting.
-                Err(error) if error.shortfalls().is_some() => {
+                Err(error) if is_known && error.shortfalls().is_some() => {
                     emission = Emission::nothing(&groups, due);
-                    None
+                    published = None;
                 }
-                release => Some(release?),
-            },
-        };
+                release => {
+                    let release = release?;
+                    (given.release, published) = (Some(release.0), release.1);
+                }
+            }
+        }
+        if let Some(published) = &mut published {
+            let rows = (emission.released.len() + emission.joining.len()) as u64;
+            published.verify(&given, rows, &maker).await?;
+        }
+        self.published = published;
         self.buffer.retain(&rows, &emission.waiting)?;
-        let of_release = release.as_ref().map_or(0, |release| release.facts().suppressed);
+        let of_release = given.release.as_ref().map_or(0, |release| release.facts().suppressed);
         self.suppressed += emission.suppressed + of_release;
         self.counts.suppressed.add(emission.suppressed as usize);
         tracing::debug!(
             released = emission.released.len(),
+            joining = emission.joining.len(),
             waiting = emission.waiting.len(),
             suppressed = emission.suppressed,
             "rows of the stream decided"
         );
         self.anonymizer.check_suppression(self.buffer.arrivals.arrived(), self.suppressed)?;
-        Ok(release.map(|release| self.give(release)))
+        Ok((!given.is_empty()).then(|| self.give(given)))
     }
 
     /// Counts a verified emission, and returns its rows.
-    fn give(&self, release: Arc<Release>) -> Batches {
+    fn give(&self, given: JointEmission) -> Batches {
         self.counts.emissions.add(1);
-        self.counts.suppressed.add(release.facts().suppressed as usize);
-        self.counts.classes.add(release.facts().utility.classes as usize);
-        release.stream(self.maker.batch_rows, self.maker.ahead)
+        if let Some(release) = &given.release {
+            self.counts.suppressed.add(release.facts().suppressed as usize);
+            self.counts.classes.add(release.facts().utility.classes as usize);
+        }
+        self.counts.joined.add(given.joined.as_ref().map_or(0, |joined| joined.batch.num_rows()));
+        let rows = given.stream_with_units(self.maker.batch_rows, self.maker.ahead);
+        rows.map(|batch| batch.and_then(without_unit)).boxed()
     }
 }
 
 impl EmissionMaker {
-    async fn decide(&self, rows: RecordBatch, due: usize) -> Result<DecidedRows, AnonymizeError> {
+    /// Decides rows, of which the oldest `due` must not wait longer.
+    async fn decide(
+        &self,
+        rows: RecordBatch,
+        due: usize,
+        mut published: Option<Published>,
+    ) -> Result<(DecidedRows, Option<Published>), AnonymizeError> {
         let Self { anonymizer, workspace, .. } = self.clone();
         let decide = move || {
-            let surveyed = survey_rows(&rows, anonymizer.binding(), anonymizer.content_seed(), &workspace)?;
+            let (privacy, seed) = (anonymizer.binding().privacy(), anonymizer.content_seed());
+            let surveyed = survey_rows(&rows, anonymizer.binding(), seed, &workspace)?;
             let (emission, groups) = match surveyed {
-                Some((table, groups)) => (Emission::of(&table, &groups, &anonymizer.binding().privacy(), due), groups),
+                Some((table, groups)) => {
+                    let boxes = published.as_ref().map(|published| &published.boxes).filter(|boxes| !boxes.is_empty());
+                    let emission = match boxes {
+                        Some(boxes) => Emission::joining(&table, &groups, &privacy, due, boxes, anonymizer.method().0)?,
+                        None => Emission::of(&table, &groups, &privacy, due),
+                    };
+                    (emission, groups)
+                }
                 None => {
                     let groups = vec![SUPPRESSED; rows.num_rows()];
                     (Emission::nothing(&groups, due), groups)
                 }
             };
             let chosen = (!emission.released.is_empty()).then(|| taken(&rows, &emission.released)).transpose()?;
-            Ok(DecidedRows { emission, groups, chosen })
+            let joined = match &mut published {
+                Some(published) if !emission.joining.is_empty() => {
+                    let (joining, box_of): (Vec<u32>, Vec<u32>) = emission.joining.iter().copied().unzip();
+                    published.boxes.count(&box_of);
+                    let rows = taken(&rows, &joining)?;
+                    Some(JoinedRows::new(&rows, box_of, &published.boxes, &anonymizer, &workspace)?)
+                }
+                _ => None,
+            };
+            Ok((DecidedRows { emission, groups, chosen, joined }, published))
         };
         let threads = self.workspace.threads().clone();
         tokio::task::spawn_blocking(move || threads.run(decide)).await.map_err(|_| AnonymizeError::Task)?
     }
 
-    /// Anonymizes rows as a separate table, and verifies the release.
-    async fn release(&self, rows: RecordBatch) -> Result<Arc<Release>, AnonymizeError> {
+    /// Anonymizes rows as a separate table, and verifies the release, unless it is remembered as `published`: then it is verified
+    /// together with earlier emissions.
+    async fn release(
+        &self,
+        rows: RecordBatch,
+        mut published: Option<Published>,
+    ) -> Result<(Arc<Release>, Option<Published>), AnonymizeError> {
         let (schema, seed) = (rows.schema(), self.anonymizer.content_seed());
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(rows)])));
         let snapshot = Snapshot::of_stream(rows, self.anonymizer.binding(), seed, true, &self.workspace).await?;
         let (anonymizer, span) = (Arc::clone(&self.anonymizer), tracing::Span::current());
+        let work = move || {
+            let _span = span.enter();
+            let release = match &mut published {
+                None => anonymizer.release(snapshot, &NoProgress)?,
+                Some(published) => anonymizer.release_seen(snapshot, |quasi, recoding| {
+                    published.boxes.add(quasi, recoding)?;
+                    Ok(())
+                })?,
+            };
+            Ok::<_, AnonymizeError>((Arc::new(release), published))
+        };
         let threads = self.workspace.threads().clone();
-        let work = move || threads.run(|| span.in_scope(|| anonymizer.release(snapshot, &NoProgress)));
-        let release = tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)??;
-        let release = Arc::new(release);
-        release.verify(&self.anonymizer, self.batch_rows, self.ahead).await?;
-        Ok(release)
+        let work = move || threads.run(work);
+        let (release, published) = tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)??;
+        if published.is_none() {
+            release.verify(&self.anonymizer, self.batch_rows, self.ahead).await?;
+        }
+        Ok((release, published))
     }
 }

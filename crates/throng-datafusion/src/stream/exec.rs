@@ -15,7 +15,7 @@ use datafusion::physical_plan::{
     Partitioning, PlanProperties,
 };
 use futures::StreamExt;
-use throng_policy::StreamDelay;
+use throng_policy::{ArrivalSetting, StreamDelay};
 
 use super::emitter::StreamEmitter;
 use crate::AnonymizeError;
@@ -36,8 +36,8 @@ use crate::single_input_methods;
 ///        ▼ batches, in canonical order within an emission
 /// ```
 ///
-/// The classes of an emission satisfy the models on their own; see [`throng_core::stream`]. The order of rows within an
-/// emission reveals nothing about their order of arrival.
+/// The classes of an emission satisfy the models on their own, or, where arrivals are unknown, together with earlier rows that have the
+/// same labels; see [`throng_core::stream`]. The order of rows within an emission reveals nothing about their order of arrival.
 ///
 /// # Barrier
 ///
@@ -113,10 +113,11 @@ impl AnonymizeStreamExec {
 
     fn describe(&self) -> Vec<String> {
         let policy = self.anonymizer.policy();
-        let StreamDelay { rows, time } = policy.stream.unwrap_or_default();
+        let StreamDelay { rows, time, arrival } = policy.stream.unwrap_or_default();
         let mut parts = vec![format!("k={}", policy.privacy.k), format!("p={}", policy.privacy.p)];
         parts.extend(rows.map(|rows| format!("max_rows={rows}")));
         parts.extend(time.map(|time| format!("max_time={time:?}")));
+        parts.extend((arrival == ArrivalSetting::Unknown).then(|| format!("arrival={}", arrival.as_str())));
         parts
     }
 }

@@ -7,11 +7,16 @@
 //!                             └───────────────── rows that wait ──────────────┘
 //! ```
 //!
+//! Where arrivals are unknown, rows may join classes of earlier emissions (`joined_rows`), and emissions are verified together with
+//! what was released before (`published`).
+//!
 //! What is promised, and why, is described in [`throng_core::stream`].
 
 mod buffer;
 mod emitter;
 mod exec;
+mod joined_rows;
+mod published;
 mod table;
 
 pub use exec::AnonymizeStreamExec;
@@ -20,3 +25,6 @@ pub use table::AnonymizedStreamTable;
 #[cfg(test)]
 #[path = "stream_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod unknown_arrival_tests;

@@ -29,18 +29,18 @@ const COLUMNS: &str = "[columns]\nperson.role = 'identifier'\nage.role = 'quasi'
                        zip = { role = 'quasi', hierarchy = { mask = 'right' } }\nillness.role = 'sensitive'\n\
                        note.role = 'insensitive'\n";
 
-fn policy(privacy: &str, series: &str) -> Arc<Policy> {
+pub(super) fn policy(privacy: &str, series: &str) -> Arc<Policy> {
     let text = format!("version = 1\n{series}\n[privacy]\n{privacy}\n{COLUMNS}");
     let policy = Policy::parse(&text, Path::new("."), &Overrides::for_a_table()).unwrap();
     Arc::new(policy.with_secret(Secret::new("the same secret in every test").unwrap()))
 }
 
-fn rows_delay(rows: usize) -> String {
+pub(super) fn rows_delay(rows: usize) -> String {
     format!("series.max_delay = {{ rows = {rows} }}")
 }
 
 /// Returns about two rows per person. `note` numbers them.
-fn people(rows: i64) -> RecordBatch {
+pub(super) fn people(rows: i64) -> RecordBatch {
     let mut state: u64 = 11;
     let mut below = |end: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -60,33 +60,37 @@ fn people(rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-fn sorted(rows: &RecordBatch, column: &str) -> RecordBatch {
+pub(super) fn sorted(rows: &RecordBatch, column: &str) -> RecordBatch {
     let order: UInt32Array = sort_to_indices(rows.column_by_name(column).unwrap(), None, None).unwrap();
     take_record_batch(rows, &order).unwrap()
 }
 
 /// A session whose batches are larger than any emission, so that a batch of a stream is an emission.
-fn session() -> SessionContext {
+pub(super) fn session() -> SessionContext {
     SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2).with_batch_size(1 << 20))
 }
 
-fn table(rows: &RecordBatch, batch_rows: usize) -> Arc<dyn TableProvider> {
+pub(super) fn table(rows: &RecordBatch, batch_rows: usize) -> Arc<dyn TableProvider> {
     let slices = (0..rows.num_rows()).step_by(batch_rows);
     let batches = slices.map(|at| rows.slice(at, batch_rows.min(rows.num_rows() - at))).collect();
     Arc::new(MemTable::try_new(rows.schema(), vec![batches]).unwrap())
 }
 
-async fn plan_of(input: Arc<dyn TableProvider>, policy: Arc<Policy>, ctx: &SessionContext) -> Arc<dyn ExecutionPlan> {
+pub(super) async fn plan_of(
+    input: Arc<dyn TableProvider>,
+    policy: Arc<Policy>,
+    ctx: &SessionContext,
+) -> Arc<dyn ExecutionPlan> {
     AnonymizedStreamTable::new(input, policy).unwrap().plan(&ctx.state()).await.unwrap()
 }
 
-async fn emissions(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Vec<RecordBatch>> {
+pub(super) async fn emissions(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Vec<RecordBatch>> {
     let ctx = session();
     let plan = plan_of(input, policy, &ctx).await;
     collect(plan, ctx.task_ctx()).await
 }
 
-fn notes(batch: &RecordBatch) -> Vec<i64> {
+pub(super) fn notes(batch: &RecordBatch) -> Vec<i64> {
     batch.column_by_name("note").unwrap().as_primitive::<Int64Type>().values().to_vec()
 }
 
@@ -208,7 +212,7 @@ struct Source {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
+pub(super) enum End {
     Never,
     Failure,
     Panic,
@@ -233,7 +237,7 @@ impl PartitionStream for Source {
     }
 }
 
-fn source(rows: &RecordBatch, end: End) -> Arc<dyn TableProvider> {
+pub(super) fn source(rows: &RecordBatch, end: End) -> Arc<dyn TableProvider> {
     let batches = (0..rows.num_rows()).step_by(60).map(|at| rows.slice(at, 60.min(rows.num_rows() - at))).collect();
     let table = StreamingTable::try_new(rows.schema(), vec![Arc::new(Source { batches, end })]).unwrap();
     Arc::new(table.with_infinite_table(end == End::Never))

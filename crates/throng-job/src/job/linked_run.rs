@@ -9,7 +9,7 @@ use throng_policy::{OutputFormat, Policy, Pseudonyms};
 use throng_report::document::{PseudonymFacts, RunFacts, Sidecar, TableFacts};
 use tracing::Instrument;
 
-use super::{JobOptions, StagedRelease, DescribedRelease, columns_read, output_facts, run_local};
+use super::{DescribedRelease, JobOptions, StagedRelease, columns_read, output_facts, run_local};
 use crate::delta::check_releasable;
 use crate::distributed::StagedFacts;
 use crate::error::{JobError, Kind};

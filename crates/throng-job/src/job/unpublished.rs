@@ -15,7 +15,7 @@ use throng_report::document::{OutputFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
 use super::{
-    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, DescribedRelease, bind, digest_of_input,
+    BoundJob, CommittedWith, DescribedRelease, JobOptions, PublishedRelease, StagedRelease, bind, digest_of_input,
     failure, output_facts, output_of, publish, run_facts, sampled_identifiers, unless_stopped, write_rows,
 };
 use crate::column_warnings::{RepeatingIdentifier, warnings_of};

@@ -18,7 +18,7 @@ use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{
-    BoundJob, CommittedWith, JobOptions, PublishedRelease, StagedRelease, DescribedRelease, begin_run, bind,
+    BoundJob, CommittedWith, DescribedRelease, JobOptions, PublishedRelease, StagedRelease, begin_run, bind,
     check_distributable, check_no_overlap, output_facts, publish, run_facts, unless_stopped,
 };
 use crate::lab::ReleaseGate;

@@ -25,7 +25,7 @@ pub struct RawSeries {
     #[schemars(extend("default" = DEFAULT_MAX_DELAY))]
     pub max_delay: Option<RawMaxDelay>,
     /// What an intruder is assumed to know about when a row arrived, in a stream and in `mode = "append"`. By default
-    /// `known`.
+    /// `known`. `unknown` is for streams.
     #[schemars(extend("default" = ArrivalSetting::Known.as_str()))]
     pub arrival: Option<ArrivalSetting>,
     /// The largest share of the rows of the input that may wait for a class that loses little, from 0 to 1. By default

@@ -52,6 +52,7 @@ pub fn validate(
     let mut columns = columns::columns(&raw.columns, surroundings.folder, report);
     let workload = workload::workload(raw.workload.as_ref(), &mut columns, report);
     series::append(raw, &columns, report);
+    series::unknown_arrival(raw, &columns, report);
     series::pseudonyms(raw, &columns, report);
     let privacy = privacy::privacy(&raw.privacy, &columns, surroundings.environment, report);
     let (folder, environment) = (surroundings.folder, surroundings.environment);

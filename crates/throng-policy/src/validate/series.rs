@@ -1,6 +1,7 @@
 //! Validates `[series]`, and the settings that a series needs.
 
 use throng_core::anonymize::PartitionChoice;
+use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
 use crate::location::{Environment, is_web};
@@ -108,13 +109,40 @@ fn report_outside_of_series(written: &RawSeries, report: &mut Report<'_>) {
             "is for a series of releases; set `mode = \"series\"` under [output], or remove it",
         );
     }
-    if written.arrival == Some(ArrivalSetting::Unknown) {
-        report.value(
-            &table.key("arrival"),
-            "can't be promised: the files of an append, and the batches of a stream, show which rows arrived together; use \
-             `known`, or release the whole input again with `mode = \"overwrite\"`",
-        );
+}
+
+/// Reports an arrival that is unknown where that is not supported, and models that then hold for each emission of a stream, but
+/// not for all of them together.
+pub fn unknown_arrival(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
+    let Some(ArrivalSetting::Unknown) = raw.series.as_ref().and_then(|series| series.arrival) else { return };
+    let path = FieldPath::of(&["series", "arrival"]);
+    if raw.output.mode == Some(Mode::Append) {
+        let text = "`unknown` is for streams: the files of an append show which rows arrived together; use `known`, or release \
+                    the whole input again with `mode = \"overwrite\"`";
+        report.value(&path, text);
     }
+    if raw.privacy.borrow == Some(raw::Borrow::Never) {
+        let text = "`unknown` lets rows with equal quasi-identifiers join different classes, and `borrow = \"never\"` keeps \
+                    them in one; use `known`, or remove `borrow`";
+        report.value(&path, text);
+    }
+    for (name, requirement) in compared_with_the_release(columns) {
+        let text = "compares a class with all rows of the release, which change with every emission of a stream; remove it, or set \
+                    `arrival = \"known\"` under [series]";
+        report.field(&FieldPath::of(&["columns", name]).key(field_of(requirement)), text);
+    }
+}
+
+/// Returns the models that compare a class with all rows of the release, with their columns.
+fn compared_with_the_release(columns: &Columns) -> impl Iterator<Item = (&str, &FrequencyRequirement)> {
+    let found = columns.by_name.iter().flat_map(|(name, role)| {
+        let frequencies: &[FrequencyRequirement] = match role {
+            Role::Sensitive(sensitive) => &sensitive.frequencies,
+            _ => &[],
+        };
+        frequencies.iter().map(move |requirement| (name.as_str(), requirement))
+    });
+    found.filter(|(_, requirement)| requirement.compares_with_release())
 }
 
 /// Validates how long a row of a stream may wait; `None` if the policy sets no limit.
@@ -138,7 +166,8 @@ pub fn stream(raw: &raw::RawPolicy, report: &mut Report<'_>) -> Option<StreamDel
     if let Some((_, None)) = time {
         report.value(&path.key("time"), "must be a time such as `500ms`, `30s`, `10min` or `1h`");
     }
-    Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time) })
+    let arrival = raw.series.as_ref().and_then(|series| series.arrival).unwrap_or_default();
+    Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time), arrival })
 }
 
 /// Reports models that would hold for each append on its own, but not for all of them together.
@@ -146,13 +175,10 @@ pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) 
     if raw.output.mode != Some(Mode::Append) {
         return;
     }
-    for (name, role) in &columns.by_name {
-        let Role::Sensitive(sensitive) = role else { continue };
-        for requirement in sensitive.frequencies.iter().filter(|requirement| requirement.compares_with_release()) {
-            let text = "compares a class with all rows of the release, which change with every append; remove it, or set another \
-                        `mode` under [output]";
-            report.field(&FieldPath::of(&["columns", name]).key(field_of(requirement)), text);
-        }
+    for (name, requirement) in compared_with_the_release(columns) {
+        let text = "compares a class with all rows of the release, which change with every append; remove it, or set another `mode` \
+                    under [output]";
+        report.field(&FieldPath::of(&["columns", name]).key(field_of(requirement)), text);
     }
 }
 
