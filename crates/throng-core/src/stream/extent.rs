@@ -34,7 +34,7 @@ pub(super) enum Extent {
 pub(super) struct PlacedLabel {
     /// First and last position that it may stand for; the first is larger if there is none.
     pub(super) range: (u32, u32),
-    /// The positions, ascending, if they are not all of the range.
+    /// The positions, ascending and each once, if they are not all of the range.
     pub(super) listed: Option<Box<[u32]>>,
     /// NCP of a row with this label, relative to the domain of the table.
     pub(super) loss: f64,
@@ -139,6 +139,7 @@ impl<'a> ValueLookup<'a> {
                 };
                 let mut listed: Vec<u32> = names.iter().filter_map(position).collect();
                 listed.sort_unstable();
+                listed.dedup();
                 let range = listed.first().copied().zip(listed.last().copied());
                 let loss =
                     if names.len() == 1 { 0.0 } else { names.len() as f64 / tree.leaf_count().max(names.len()) as f64 };

@@ -27,13 +27,13 @@
 //!
 //! So a row may be released in a published box. Every row of a box is a row that its labels are true of, and a class that satisfies
 //! a model goes on to do so when rows join it, if the model is closed under adding rows; of the other models the joining rows must satisfy
-//! each among themselves, and merging preserves it. Neither the rows nor the units of a class need to be remembered, only its
-//! labels. The verifier relies on none of this: it counts each emission together with what it has counted before.
+//! each among themselves, and merging preserves it. Neither the rows nor the units of a class need to be remembered to decide, only its
+//! labels. The verifier has counts of its own ([`crate::verify::ReleasedClasses`]), to which it adds those of each emission.
 //!
-//! An intruder who knows the algorithm may conclude that a row did not arrive while a tighter box around it was known, because it
-//! would have joined that one. Boxes are forgotten only if there are more than [`MOST_BOXES`], so a row for which a box was
-//! not the tightest when it was published joins that box only if another was forgotten since, or if models that are not closed under
-//! adding rows kept it out of another.
+//! What an intruder who knows the algorithm concludes from it is not covered (minimality). A row joins the tightest box around it, so
+//! it is not one of the rows that joined a wider box while a tighter one was remembered. The rows with which a class was published
+//! are ruled out in this way only if a tighter box was known even then; it may have been forgotten since, where there are more than
+//! [`MOST_BOXES`].
 //!
 //! # Two emissions with one person
 //!

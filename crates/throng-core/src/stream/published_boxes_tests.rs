@@ -137,23 +137,23 @@ fn the_tightest_box_is_found_among_many() {
         let label = |number: u64| {
             let lo = ends(number, 1) % positions;
             let range = (lo, (lo + ends(number, 2) % 12).min(positions - 1));
-            let listed = number.is_multiple_of(5).then(|| [range.0, range.1].into());
+            let listed = (number.is_multiple_of(5) && range.0 < range.1).then(|| [range.0, range.1].into());
             PlacedLabel { range, listed, loss: f64::from(range.1 - range.0) }
         };
         (0..many).map(label).collect::<Vec<_>>()
     };
-    for (positions, boxes) in [(50_u32, 5_000_u64), (40, 130), (1 << 15, 4_000)] {
+    for (positions, boxes, many) in [(50_u32, 5_000_u64, 400_usize), (40, 130, 400), (1 << 15, 20_000, 9_000)] {
         let wide = |label: &mut PlacedLabel, number: usize| {
-            let lo = number as u32 * (positions / 50).max(1) % positions;
+            let lo = number as u32 * (positions / 50).max(1) % positions + number as u32 / 50 % (positions / 50).max(1);
             (label.range, label.listed) = ((lo, (lo + positions / 3).min(positions - 1)), None);
         };
-        let mut last = labels(400, positions.min(50));
+        let mut last = labels(many as u64, positions.min(50));
         last.iter_mut()
             .enumerate()
             .filter(|(number, _)| number % 2 == 0)
             .for_each(|(number, label)| wide(label, number));
         let columns = vec![(labels(60, 50), 50), (labels(90, 50), 50), (last, positions as usize)];
-        let counts = [60, 90, 400];
+        let counts = [60, 90, many as u64];
         let label_of: Vec<u32> = (0..3 * boxes)
             .map(|at| ((at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % counts[at as usize % 3]) as u32)
             .collect();
