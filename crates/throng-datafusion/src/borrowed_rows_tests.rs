@@ -31,7 +31,7 @@ const HIDDEN: &str = "a note that no row shows, since the row is null";
 
 /// A note that no other row has; every eleventh is null.
 fn note(row: usize) -> Option<String> {
-    (row % 11 > 0).then(|| format!("a note that nobody else has, number {row}"))
+    (!row.is_multiple_of(11)).then(|| format!("a note that nobody else has, number {row}"))
 }
 
 /// Notes as views. Those of null rows are views of a string.
