@@ -16,7 +16,7 @@ use crate::table::QuasiColumn;
 
 /// The values that a label stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Extent {
+pub(super) enum ReleasedExtent {
     /// Null.
     Null,
     /// Null and any number.
@@ -82,40 +82,40 @@ impl<'a> ValueLookup<'a> {
 
     /// Returns what a label with this key stands for, and its width if it is a range of numbers; `None` if it can't be used again,
     /// because it is an aggregate or its domain is not in memory.
-    pub(super) fn extent(&self, release: ColumnRecoding, key: &[u32]) -> Option<(Extent, f64)> {
+    pub(super) fn extent(&self, release: ColumnRecoding, key: &[u32]) -> Option<(ReleasedExtent, f64)> {
         let (lo, hi) = (*key.first()?, *key.last()?);
         let null = self.domain.null_position();
         if release.is_aggregate() || self.domain.slice().is_some() {
             return None;
         }
         match &self.values {
-            _ if lo == hi && Some(lo) == null => Some((Extent::Null, 0.0)),
-            Values::Ordered { .. } if Some(lo) == null => Some((Extent::Everything, 1.0)),
+            _ if lo == hi && Some(lo) == null => Some((ReleasedExtent::Null, 0.0)),
+            Values::Ordered { .. } if Some(lo) == null => Some((ReleasedExtent::Everything, 1.0)),
             Values::Ordered { rows, first, range } => {
                 let bytes = |position: u32| Box::from(rows.row((position - first) as usize).data());
-                Some((Extent::Between(bytes(lo), bytes(hi)), self.domain.loss(lo, hi) * range))
+                Some((ReleasedExtent::Between(bytes(lo), bytes(hi)), self.domain.loss(lo, hi) * range))
             }
             Values::Category { tree, .. } if release == ColumnRecoding::Set => {
                 let name =
                     |position: &u32| (Some(*position) != null).then(|| tree.label(tree.leaf_node(*position)).into());
-                Some((Extent::Listed(key.iter().map(name).collect()), 0.0))
+                Some((ReleasedExtent::Listed(key.iter().map(name).collect()), 0.0))
             }
             Values::Category { tree, .. } => {
-                Some((Extent::Below(tree.label(tree.common_ancestor(lo, hi)).into()), 0.0))
+                Some((ReleasedExtent::Below(tree.label(tree.common_ancestor(lo, hi)).into()), 0.0))
             }
         }
     }
 
     /// Returns the positions of the table that a label stands for.
-    pub(super) fn place(&self, extent: &Extent, width: f64) -> PlacedLabel {
+    pub(super) fn place(&self, extent: &ReleasedExtent, width: f64) -> PlacedLabel {
         let null = self.domain.null_position();
         let found = match (extent, &self.values) {
-            (Extent::Null, _) => null.map(|null| PlacedLabel { range: (null, null), listed: None, loss: 0.0 }),
-            (Extent::Everything, _) => {
+            (ReleasedExtent::Null, _) => null.map(|null| PlacedLabel { range: (null, null), listed: None, loss: 0.0 }),
+            (ReleasedExtent::Everything, _) => {
                 let last = (self.domain.len() as u32).checked_sub(1);
                 last.map(|last| PlacedLabel { range: (0, last), listed: None, loss: 1.0 })
             }
-            (Extent::Between(lo, hi), Values::Ordered { rows, first, range }) => {
+            (ReleasedExtent::Between(lo, hi), Values::Ordered { rows, first, range }) => {
                 let below = |bound: &dyn Fn(&[u8]) -> bool| {
                     let (mut low, mut high) = (0, rows.num_rows());
                     while low < high {
@@ -128,11 +128,11 @@ impl<'a> ValueLookup<'a> {
                 let loss = if width > 0.0 { (width / range).min(1.0) } else { 0.0 };
                 (from < end).then(|| PlacedLabel { range: (first + from, first + end - 1), listed: None, loss })
             }
-            (Extent::Below(label), Values::Category { tree, nodes }) => {
+            (ReleasedExtent::Below(label), Values::Category { tree, nodes }) => {
                 let node = nodes.get(&**label).copied().flatten();
                 node.map(|node| PlacedLabel { range: tree.leaf_range(node), listed: None, loss: tree.extent(node) })
             }
-            (Extent::Listed(names), Values::Category { tree, .. }) => {
+            (ReleasedExtent::Listed(names), Values::Category { tree, .. }) => {
                 let position = |name: &Option<Box<str>>| match name {
                     None => null,
                     Some(name) => tree.leaf(name).filter(|position| Some(*position) != null),

@@ -7,7 +7,7 @@ use arrow::compute::{concat, take};
 use rustc_hash::FxHashMap;
 
 use super::box_index::BoxIndex;
-use super::extent::{Extent, PlacedLabel, ValueLookup, as_bytes};
+use super::extent::{PlacedLabel, ReleasedExtent, ValueLookup, as_bytes};
 use crate::error::{Result, kernel};
 use crate::recode::Recoding;
 use crate::table::{QuasiColumn, Table};
@@ -41,7 +41,7 @@ struct BoxUse {
 struct ColumnLabels {
     known: FxHashMap<Box<[u8]>, u32>,
     /// Extent and width of each label.
-    extents: Vec<(Extent, f64)>,
+    extents: Vec<(ReleasedExtent, f64)>,
     /// The released columns, with one entry per label.
     shown: Vec<ArrayRef>,
 }
@@ -179,7 +179,7 @@ impl PublishedBoxes {
 }
 
 /// Memory per label: extent, as a key and in the list.
-const LABEL_BYTES: usize = 2 * (size_of::<(Extent, f64)>() + 32);
+const LABEL_BYTES: usize = 2 * (size_of::<(ReleasedExtent, f64)>() + 32);
 
 impl ColumnLabels {
     /// Adds the labels of a column of a release. Returns the number of each, or `None` if it can't be used again.
